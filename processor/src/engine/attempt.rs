@@ -1,0 +1,291 @@
+//! One attempt at one event, in the transaction that claimed it.
+//!
+//! The action runs under a savepoint. Whatever it does, the transaction goes on to the settlement, so the claim is never let go
+//! between a failure and its verdict.
+
+use super::claim::Claimed;
+use super::event::Event;
+use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::settle::{self, Failure, Success, When};
+use super::verdict::{Verdict, after_failure};
+use super::{Engine, error_text, report};
+use crate::action::check_first_keyword;
+use shared::db::sqlstate::{Judgement, Origin, judge};
+use std::time::{Duration, Instant};
+use tokio_postgres::SimpleQueryMessage;
+
+/// Grace over the action's own statement_timeout before the connection is held to be dead.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How the transaction of an attempt ended.
+#[derive(Debug)]
+pub enum Attempted {
+    /// Settled and committed.
+    Settled,
+    /// COMMIT itself failed, for a reason that is a verdict on the event, which has to be claimed once more to record it.
+    CommitFailed(Failure, Judgement),
+}
+
+/// Result of the action.
+enum Ran {
+    Well,
+    Badly(Failure, Judgement),
+}
+
+/// Makes the one attempt of `claimed`, settles it with whatever else the claim took, and commits.
+pub async fn run(
+    engine: &Engine,
+    session: &mut WorkerSession,
+    claimed: &Claimed,
+    claimed_at: Instant,
+) -> Result<Attempted, StepError> {
+    let event = &claimed.attempts[0];
+    let began = Instant::now();
+    let ran = run_action(session, event, &claimed.held()).await?;
+    let took = began.elapsed();
+    let when = When {
+        claimed_at: event.claimed_at,
+        started: began - claimed_at,
+        took,
+    };
+    let verdict = settle_attempt(engine, session, claimed, when, &ran).await?;
+    match within(ANSWER_LIMIT, session.commit()).await {
+        Ok(()) => {
+            report::attempt(engine, event, verdict, &ran_failure(&ran), took);
+            if matches!(ran, Ran::Well) {
+                engine.sql.paces.succeeded(&event.channel, took);
+            }
+            report::endings(engine, &claimed.endings);
+            Ok(Attempted::Settled)
+        }
+        Err(error) => commit_failure(error),
+    }
+}
+
+fn ran_failure(ran: &Ran) -> Option<&Failure> {
+    match ran {
+        Ran::Well => None,
+        Ran::Badly(failure, _) => Some(failure),
+    }
+}
+
+/// A failed COMMIT with an SQLSTATE is the action's doing (a deferred constraint): the caller records the verdict.
+fn commit_failure(error: StepError) -> Result<Attempted, StepError> {
+    if error.ends_session() {
+        return Err(error);
+    }
+    let judgement = judge(Origin::Commit, error.sqlstate());
+    match failure_of(&error) {
+        Some(failure) if judgement != Judgement::NotJudged => {
+            Ok(Attempted::CommitFailed(failure, judgement))
+        }
+        Some(_) | None => Err(error),
+    }
+}
+
+fn failure_of(error: &StepError) -> Option<Failure> {
+    match error {
+        StepError::Reported(error) => Some(Failure {
+            sqlstate: error.code().map(|state| state.code().to_owned()),
+            error: error_text::of_server_error(error),
+        }),
+        StepError::Silent(_) => None,
+    }
+}
+
+/// Settles a verdict that is known already, on an event that had to be claimed once more.
+pub async fn settle_again(
+    engine: &Engine,
+    session: &WorkerSession,
+    claimed: &Claimed,
+    failure: Failure,
+    judgement: Judgement,
+) -> Result<(), StepError> {
+    let event = &claimed.attempts[0];
+    let when = When {
+        claimed_at: event.claimed_at,
+        started: Duration::ZERO,
+        took: Duration::ZERO,
+    };
+    let ran = Ran::Badly(failure, judgement);
+    let verdict = settle_attempt(engine, session, claimed, when, &ran).await?;
+    within(ANSWER_LIMIT, session.commit()).await?;
+    report::attempt(engine, event, verdict, &ran_failure(&ran), Duration::ZERO);
+    Ok(())
+}
+
+async fn settle_attempt(
+    engine: &Engine,
+    session: &WorkerSession,
+    claimed: &Claimed,
+    when: When,
+    ran: &Ran,
+) -> Result<Verdict, StepError> {
+    let event = &claimed.attempts[0];
+    let settlement = async {
+        if !claimed.endings.is_empty() {
+            settle::endings(engine, session, without_length(when), &claimed.endings).await?;
+        }
+        if !claimed.wrong_lane.is_empty() {
+            let statement = &session.statements.move_lane;
+            session
+                .client()
+                .execute(statement, &[&claimed.wrong_lane])
+                .await?;
+        }
+        match ran {
+            Ran::Well => {
+                let success = Success {
+                    event,
+                    started: when.started,
+                    took: when.took,
+                };
+                settle::done(engine, session, when.claimed_at, &[success]).await?;
+                Ok(Verdict::Done)
+            }
+            Ran::Badly(failure, judgement) => {
+                settle_failure(engine, session, event, when, failure, *judgement).await
+            }
+        }
+    };
+    within(ANSWER_LIMIT, settlement).await
+}
+
+const fn without_length(when: When) -> When {
+    When {
+        took: Duration::ZERO,
+        ..when
+    }
+}
+
+async fn settle_failure(
+    engine: &Engine,
+    session: &WorkerSession,
+    event: &Event,
+    when: When,
+    failure: &Failure,
+    judgement: Judgement,
+) -> Result<Verdict, tokio_postgres::Error> {
+    let verdict = after_failure(judgement, event.retry_count, event.action.max_retries)
+        .expect("a failure of the action is always judged");
+    if let Verdict::Retry(delay) = verdict {
+        settle::retry(engine, session, event, delay, failure, when).await?;
+    } else {
+        let ending = settle::Ending {
+            id: event.id,
+            channel: event.channel.clone(),
+            attempt: event.attempt(),
+            verdict,
+            sqlstate: failure.sqlstate.clone(),
+            error: Some(failure.error.clone()),
+            served_by: None,
+        };
+        settle::endings(engine, session, when, &[ending]).await?;
+    }
+    Ok(verdict)
+}
+
+/// Runs the action under a savepoint and leaves the transaction fit for the settlement. `Err` only when that cannot be.
+async fn run_action(
+    session: &mut WorkerSession,
+    event: &Event,
+    held: &str,
+) -> Result<Ran, StepError> {
+    if let Err(problem) = check_first_keyword(&event.action.sql) {
+        return Ok(Ran::Badly(refused(problem.to_string()), Judgement::Permanent));
+    }
+    let payload = match (event.payload_is_large, &event.payload) {
+        (true, _) => Some(fetch_payload(session, event.id).await?),
+        (false, payload) => payload.clone(),
+    };
+    let from_cache = session.action(&event.action.sql).is_some();
+    let mut result = try_action(session, event, held, payload.as_deref()).await;
+    // A prepared action may have outlived a change of the catalog, or an action's own DEALLOCATE. Then the error is ours, and
+    // says so only by coming from a statement that was not prepared just now.
+    if let Err(error) = &result
+        && from_cache
+        && matches!(error.sqlstate().map(tokio_postgres::error::SqlState::code), Some("0A000" | "26000"))
+    {
+        session.forget_action(&event.action.sql);
+        back_to_savepoint(session).await?;
+        result = try_action(session, event, held, payload.as_deref()).await;
+    }
+    let failure = match result {
+        Ok(None) => {
+            let text = format!("RELEASE SAVEPOINT attempt; {}", session.after_action());
+            within(ANSWER_LIMIT, session.client().batch_execute(&text)).await?;
+            return Ok(Ran::Well);
+        }
+        Ok(Some(refusal)) => Ran::Badly(refusal, Judgement::Permanent),
+        Err(error) if error.ends_session() => return Err(error),
+        Err(error) => match failure_of(&error) {
+            Some(failure) => Ran::Badly(failure, judge(Origin::Action, error.sqlstate())),
+            None => return Err(error),
+        },
+    };
+    back_to_savepoint(session).await?;
+    Ok(failure)
+}
+
+/// One try at the action. `Ok(Some(failure))`: it ran, and did what it must not.
+async fn try_action(
+    session: &mut WorkerSession,
+    event: &Event,
+    held: &str,
+    payload: Option<&str>,
+) -> Result<Option<Failure>, StepError> {
+    let before = format!(
+        "SAVEPOINT attempt; {}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = 0",
+        session.before_action(event.id, held),
+        event.action.timeout_ms
+    );
+    within(ANSWER_LIMIT, session.client().batch_execute(&before)).await?;
+    let action = match session.action(&event.action.sql) {
+        Some(action) => action.clone(),
+        None => within(ANSWER_LIMIT, session.prepare_action(&event.action.sql)).await?,
+    };
+    if action.params().len() > 1 {
+        return Ok(Some(refused(format!(
+            "the action has {} parameters; it may have one, $1, the payload",
+            action.params().len()
+        ))));
+    }
+    let timeout = Duration::from_millis(u64::try_from(event.action.timeout_ms).unwrap_or(0));
+    let client = session.client();
+    let steps = async {
+        let (_, _, read_only) = futures_util::future::try_join3(
+            session.run_action(&action, payload),
+            // Deferred constraints and triggers speak now, under the savepoint, and not at COMMIT.
+            client.batch_execute("SET CONSTRAINTS ALL IMMEDIATE"),
+            client.simple_query("SHOW transaction_read_only"),
+        )
+        .await?;
+        Ok(read_only)
+    };
+    let read_only = within(timeout * 2 + GRACE, steps).await?;
+    let is_read_only = read_only.iter().any(|message| {
+        matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on"))
+    });
+    Ok(is_read_only.then(|| refused("the action changed its transaction to read only".to_owned())))
+}
+
+fn refused(problem: String) -> Failure {
+    Failure {
+        sqlstate: None,
+        error: error_text::storable(&problem),
+    }
+}
+
+async fn back_to_savepoint(session: &WorkerSession) -> Result<(), StepError> {
+    let text = format!(
+        "ROLLBACK TO SAVEPOINT attempt; RELEASE SAVEPOINT attempt; {}",
+        session.after_action()
+    );
+    within(ANSWER_LIMIT, session.client().batch_execute(&text)).await
+}
+
+async fn fetch_payload(session: &WorkerSession, id: i64) -> Result<String, StepError> {
+    const FETCH: &str = "SELECT q.payload FROM pgrelay.queue AS q WHERE q.id = $1";
+    let row = within(ANSWER_LIMIT, session.client().query_one(FETCH, &[&id])).await?;
+    Ok(row.get(0))
+}

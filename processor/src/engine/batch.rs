@@ -1,0 +1,235 @@
+//! Several attempts in one transaction, without savepoints: the optimistic batch.
+//!
+//! If anything fails, that was no attempt. The transaction is rolled back and the events are run singly, each with the real limits of its channel.
+
+use super::claim::Claimed;
+use super::event::Event;
+use super::pipeline::Pipeline;
+use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::settle::{self, Success, When};
+use super::{Engine, report};
+use std::time::{Duration, Instant};
+use tokio_postgres::{Error, Statement};
+
+/// How a batch ended.
+#[derive(Debug)]
+pub enum Batched {
+    /// Settled and committed.
+    Settled,
+    /// Nothing happened. The channel to blame is known when an action failed, not when COMMIT did.
+    Failed {
+        /// The channel whose action failed.
+        culprit: Option<String>,
+        /// The error, for the debug log.
+        error: StepError,
+    },
+}
+
+/// Runs the actions of `claimed` one after the other, settles everything the claim took, and commits.
+pub async fn run(
+    engine: &Engine,
+    session: &mut WorkerSession,
+    claimed: &Claimed,
+    claimed_at: Instant,
+) -> Result<Batched, StepError> {
+    let held = claimed.held();
+    let actions = match prepare_actions(session, &claimed.attempts, &held).await {
+        Ok(actions) => actions,
+        Err(failed) => return as_failed(failed),
+    };
+    let successes = match run_actions(session, claimed, &actions, &held, claimed_at).await {
+        Ok(successes) => successes,
+        Err(failed) => return as_failed(failed),
+    };
+    if let Err(error) = settle_and_commit(engine, session, claimed, &successes).await {
+        return as_failed((None, error));
+    }
+    for success in &successes {
+        let channel = &success.event.channel;
+        engine.sql.paces.succeeded(channel, success.took);
+        engine.sql.paces.batch_ended(channel, false);
+        report::attempt(engine, success.event, super::verdict::Verdict::Done, &None, success.took);
+    }
+    report::endings(engine, &claimed.endings);
+    Ok(Batched::Settled)
+}
+
+fn as_failed((culprit, error): (Option<String>, StepError)) -> Result<Batched, StepError> {
+    if error.ends_session() {
+        return Err(error);
+    }
+    Ok(Batched::Failed { culprit, error })
+}
+
+/// Prepares, under the settings they will run with, the actions this session has not met yet.
+async fn prepare_actions(
+    session: &mut WorkerSession,
+    events: &[Event],
+    held: &str,
+) -> Result<Vec<Statement>, (Option<String>, StepError)> {
+    let mut ready = false;
+    let mut actions = Vec::with_capacity(events.len());
+    for event in events {
+        let sql = &event.action.sql;
+        if let Some(action) = session.action(sql) {
+            actions.push(action.clone());
+            continue;
+        }
+        let blame = |error| (Some(event.channel.clone()), error);
+        if !ready {
+            let before = session.before_action(event.id, held);
+            within(ANSWER_LIMIT, session.client().batch_execute(&before))
+                .await
+                .map_err(blame)?;
+            ready = true;
+        }
+        let action = within(ANSWER_LIMIT, session.prepare_action(sql))
+            .await
+            .map_err(blame)?;
+        actions.push(action);
+    }
+    Ok(actions)
+}
+
+/// All actions in one flight, each behind the reset that hides its predecessor from it.
+async fn run_actions<'a>(
+    session: &WorkerSession,
+    claimed: &'a Claimed,
+    actions: &[Statement],
+    held: &str,
+    claimed_at: Instant,
+) -> Result<Vec<Success<'a>>, (Option<String>, StepError)> {
+    let resets: Vec<String> = claimed
+        .attempts
+        .iter()
+        .map(|event| session.before_action(event.id, held))
+        .collect();
+    let after = session.after_action();
+    let client = session.client();
+    let mut pipeline: Pipeline<'_, Result<(), Error>> = Pipeline::with_capacity(resets.len() * 2 + 1);
+    for ((event, action), reset) in claimed.attempts.iter().zip(actions).zip(&resets) {
+        pipeline.push(client.batch_execute(reset));
+        pipeline.push(session.run_action(action, event.payload.as_deref()));
+    }
+    pipeline.push(client.batch_execute(&after));
+    pipeline.send().await;
+
+    let deadline = Instant::now() + ANSWER_LIMIT;
+    let mut successes = Vec::with_capacity(claimed.attempts.len());
+    let mut last = Instant::now();
+    for event in &claimed.attempts {
+        // The reset before it, then the action.
+        for _ in 0..2 {
+            answer(&mut pipeline, deadline)
+                .await
+                .map_err(|error| (Some(event.channel.clone()), error))?;
+        }
+        let now = Instant::now();
+        successes.push(Success {
+            event,
+            started: last - claimed_at,
+            took: now - last,
+        });
+        last = now;
+    }
+    answer(&mut pipeline, deadline)
+        .await
+        .map_err(|error| (None, error))?;
+    even_out(&mut successes);
+    Ok(successes)
+}
+
+/// Answers arrive in lumps, so the length of one action of a batch cannot be told from its neighbours': each gets the mean.
+fn even_out(successes: &mut [Success<'_>]) {
+    let total: Duration = successes.iter().map(|success| success.took).sum();
+    let Some(mean) = total.checked_div(u32::try_from(successes.len()).unwrap_or(u32::MAX)) else {
+        return;
+    };
+    let mut started = successes.first().map_or(Duration::ZERO, |first| first.started);
+    for success in successes {
+        success.started = started;
+        success.took = mean;
+        started += mean;
+    }
+}
+
+async fn answer(
+    pipeline: &mut Pipeline<'_, Result<(), Error>>,
+    deadline: Instant,
+) -> Result<(), StepError> {
+    let next = async { pipeline.next().await.unwrap_or(Ok(())) };
+    within(deadline.saturating_duration_since(Instant::now()), next).await
+}
+
+async fn settle_and_commit(
+    engine: &Engine,
+    session: &WorkerSession,
+    claimed: &Claimed,
+    successes: &[Success<'_>],
+) -> Result<(), StepError> {
+    let claimed_at = claimed.attempts[0].claimed_at;
+    let mut pipeline: Pipeline<'_, Result<(), Error>> = Pipeline::with_capacity(4);
+    if !claimed.endings.is_empty() {
+        let when = When {
+            claimed_at,
+            started: Duration::ZERO,
+            took: Duration::ZERO,
+        };
+        pipeline.push(settle::endings(engine, session, when, &claimed.endings));
+    }
+    if !claimed.wrong_lane.is_empty() {
+        pipeline.push(async {
+            let statement = &session.statements.move_lane;
+            session
+                .client()
+                .execute(statement, &[&claimed.wrong_lane])
+                .await
+                .map(drop)
+        });
+    }
+    pipeline.push(settle::done(engine, session, claimed_at, successes));
+    pipeline.push(session.commit());
+    pipeline.send().await;
+    let deadline = Instant::now() + ANSWER_LIMIT;
+    while let Some(result) = {
+        let next = async { pipeline.next().await.transpose() };
+        within(deadline.saturating_duration_since(Instant::now()), next)
+            .await?
+    } {
+        let () = result;
+    }
+    Ok(())
+}
+
+/// Settles a claim that has nothing to attempt.
+pub async fn settle_only(
+    engine: &Engine,
+    session: &WorkerSession,
+    claimed: &Claimed,
+) -> Result<(), StepError> {
+    let settlement = async {
+        if !claimed.wrong_lane.is_empty() {
+            let statement = &session.statements.move_lane;
+            session
+                .client()
+                .execute(statement, &[&claimed.wrong_lane])
+                .await?;
+        }
+        if !claimed.endings.is_empty() {
+            let row = session
+                .client()
+                .query_one("SELECT clock_timestamp()", &[])
+                .await?;
+            let when = When {
+                claimed_at: row.get(0),
+                started: Duration::ZERO,
+                took: Duration::ZERO,
+            };
+            settle::endings(engine, session, when, &claimed.endings).await?;
+        }
+        session.commit().await
+    };
+    within(ANSWER_LIMIT, settlement).await?;
+    report::endings(engine, &claimed.endings);
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! Taking events for exactly one worker.
+
+use super::event::{Event, Refusal};
+use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::settle::Ending;
+use super::verdict::Verdict;
+use super::wire::Key;
+use super::{Engine, error_text};
+use postgres_types::ToSql;
+use tokio_postgres::{Row, Statement};
+
+/// What one claim took, sorted by what becomes of it.
+#[derive(Debug, Default)]
+pub struct Claimed {
+    /// To be attempted, in the order of their keys.
+    pub attempts: Vec<Event>,
+    /// To be resolved without an attempt.
+    pub endings: Vec<Ending>,
+    /// To be moved to the lane of their channel.
+    pub wrong_lane: Vec<i64>,
+    /// How many rows the claim took.
+    pub taken: usize,
+    /// The first and the last place it took.
+    pub span: Option<(Key, Key)>,
+}
+
+impl Claimed {
+    fn from_rows(rows: &[Row]) -> Self {
+        let mut claimed = Self {
+            taken: rows.len(),
+            ..Self::default()
+        };
+        for row in rows {
+            let event = Event::from_row(row);
+            let key = event.key();
+            claimed.span = Some(claimed.span.map_or((key, key), |(first, _)| (first, key)));
+            match &event.refusal {
+                None => claimed.attempts.push(event),
+                Some(Refusal::WrongLane) => claimed.wrong_lane.push(event.id),
+                Some(Refusal::Resolve { verdict, reason }) => {
+                    let (verdict, reason) = (*verdict, error_text::storable(reason));
+                    claimed.endings.push(ending(event, verdict, reason));
+                }
+            }
+        }
+        claimed
+    }
+
+    /// Ids of everything the transaction holds, as actions see them in `pgrelay.held_events`.
+    #[must_use]
+    pub fn held(&self) -> String {
+        let attempts = self.attempts.iter().map(|event| event.id);
+        let endings = self.endings.iter().map(|ending| ending.id);
+        let ids: Vec<String> = attempts
+            .chain(endings)
+            .chain(self.wrong_lane.iter().copied())
+            .map(|id| id.to_string())
+            .collect();
+        ids.join(",")
+    }
+}
+
+fn ending(event: Event, verdict: Verdict, reason: String) -> Ending {
+    Ending {
+        id: event.id,
+        attempt: event.attempt(),
+        channel: event.channel,
+        verdict,
+        sqlstate: None,
+        error: Some(reason),
+        served_by: None,
+    }
+}
+
+/// Opens the held transaction and runs one claim in it, in a single round trip.
+async fn begin_and_claim(
+    session: &WorkerSession,
+    statement: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Claimed, StepError> {
+    let both = async {
+        // Polled in order, so the BEGIN is on the wire first; an error of it fails the claim too.
+        let (_, rows) = futures_util::future::try_join(
+            session.begin(),
+            session.client().query(statement, parameters),
+        )
+        .await?;
+        Ok(rows)
+    };
+    Ok(Claimed::from_rows(&within(ANSWER_LIMIT, both).await?))
+}
+
+/// Claims up to `limit` due events of parallel channels, from `start` on.
+pub async fn ready(
+    engine: &Engine,
+    session: &WorkerSession,
+    limit: usize,
+    start: Key,
+) -> Result<Claimed, StepError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let parameters: [&(dyn ToSql + Sync); 6] = [
+        &limit,
+        &start.run_at,
+        &start.id,
+        &session.node,
+        &engine.served.include,
+        &engine.served.exclude,
+    ];
+    begin_and_claim(session, &session.statements.claim_ready, &parameters).await
+}
+
+/// Claims those of `ids` that can still be had.
+pub async fn by_ids(session: &WorkerSession, ids: &[i64]) -> Result<Claimed, StepError> {
+    begin_and_claim(session, &session.statements.claim_ids, &[&ids]).await
+}
+
+/// Claims the head of a lane, in the transaction that holds the lane.
+pub async fn head(
+    session: &WorkerSession,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Claimed, StepError> {
+    let query = session
+        .client()
+        .query(&session.statements.claim_head, parameters);
+    Ok(Claimed::from_rows(&within(ANSWER_LIMIT, query).await?))
+}
+
+/// Reads notify event `id`, whose claim lock the transaction holds.
+pub async fn notify(session: &WorkerSession, id: i64) -> Result<Claimed, StepError> {
+    let parameters: [&(dyn ToSql + Sync); 1] = [&id];
+    let query = session
+        .client()
+        .query(&session.statements.claim_notify, &parameters);
+    Ok(Claimed::from_rows(&within(ANSWER_LIMIT, query).await?))
+}
+
+/// Due events that a crash marked; they are claimed one by one, by id.
+pub async fn suspects(engine: &Engine, session: &WorkerSession) -> Result<Vec<i64>, StepError> {
+    let parameters: [&(dyn ToSql + Sync); 3] = [
+        &session.node,
+        &engine.served.include,
+        &engine.served.exclude,
+    ];
+    let query = session
+        .client()
+        .query(&session.statements.suspects, &parameters);
+    let rows = within(ANSWER_LIMIT, query).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Folds the due twins of the events about to run into them: the twins end with the run that serves them.
+pub async fn fold_twins(session: &WorkerSession, claimed: &mut Claimed) -> Result<(), StepError> {
+    if !claimed.attempts.iter().any(may_fold) {
+        return Ok(());
+    }
+    fold_held_twins(claimed);
+    let (ids, keys): (Vec<i64>, Vec<i64>) = claimed
+        .attempts
+        .iter()
+        .filter(|event| may_fold(event))
+        .map(|event| (event.id, event.twin_key))
+        .unzip();
+    let held: Vec<i64> = claimed
+        .attempts
+        .iter()
+        .map(|event| event.id)
+        .chain(claimed.endings.iter().map(|ending| ending.id))
+        .collect();
+    let parameters: [&(dyn ToSql + Sync); 3] = [&ids, &keys, &held];
+    let query = session
+        .client()
+        .query(&session.statements.fold_twins, &parameters);
+    for row in within(ANSWER_LIMIT, query).await? {
+        let retry_count: i32 = row.get("retry_count");
+        claimed.endings.push(Ending {
+            id: row.get("id"),
+            channel: row.get("channel"),
+            attempt: retry_count.saturating_add(1),
+            verdict: Verdict::Done,
+            sqlstate: None,
+            error: None,
+            served_by: Some(row.get("served_by")),
+        });
+    }
+    Ok(())
+}
+
+fn may_fold(event: &Event) -> bool {
+    event.deduplicate && event.retry_count == 0
+}
+
+/// Twins that the same claim took: the first of them runs.
+fn fold_held_twins(claimed: &mut Claimed) {
+    let mut kept: Vec<Event> = Vec::with_capacity(claimed.attempts.len());
+    for event in std::mem::take(&mut claimed.attempts) {
+        let twin = kept.iter().find(|first| {
+            may_fold(first)
+                && may_fold(&event)
+                && first.twin_key == event.twin_key
+                && first.channel == event.channel
+                && !event.payload_is_large
+                && first.payload == event.payload
+        });
+        if let Some(first) = twin {
+            let served_by = Some(first.id);
+            claimed.endings.push(Ending {
+                id: event.id,
+                attempt: event.attempt(),
+                channel: event.channel,
+                verdict: Verdict::Done,
+                sqlstate: None,
+                error: None,
+                served_by,
+            });
+        } else {
+            kept.push(event);
+        }
+    }
+    claimed.attempts = kept;
+}
+
+/// Lets go of a claim's transaction, and tells the floor.
+pub async fn let_go(
+    engine: &Engine,
+    session: &WorkerSession,
+    claimed: &Claimed,
+) -> Result<(), StepError> {
+    if let Some((first, _)) = claimed.span {
+        engine.sql.floor.lower(first);
+    }
+    session.rollback().await
+}

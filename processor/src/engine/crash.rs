@@ -1,0 +1,60 @@
+//! Marks of events whose claim ended in an unexplained lost connection.
+//!
+//! An event whose action kills its backend leaves no trace: its transaction is rolled back, and it would be claimed for ever. So the worker that
+//! held it writes a mark on its next session. A loss is explained when the server said goodbye for reasons of its own, or was restarted meanwhile.
+
+use super::Engine;
+use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use postgres_types::ToSql;
+use tokio_postgres::error::SqlState;
+
+/// What a worker held when its session was lost.
+#[derive(Debug)]
+pub struct Lost {
+    ids: Vec<i64>,
+    farewell: Option<SqlState>,
+    server_started: i64,
+}
+
+impl Lost {
+    /// Takes down the last words of a session that is over.
+    pub async fn of(session: &WorkerSession, ids: Vec<i64>) -> Self {
+        session.closed().await;
+        Self {
+            ids,
+            farewell: session.farewell(),
+            server_started: session.server_started,
+        }
+    }
+
+    /// 57P01 explains nothing by itself: an administrator says it, and so does an action that terminates its own backend. It counts as
+    /// explained only when the server was restarted. 57P02 is said to the neighbours of a backend that crashed, never to that one.
+    fn is_explained(&self, now: &WorkerSession) -> bool {
+        let said = self.farewell.as_ref().map(SqlState::code);
+        self.ids.is_empty()
+            || now.server_started != self.server_started
+            || matches!(said, Some("57P02" | "57P03" | "57P05" | "25P03"))
+    }
+
+    /// Writes the marks. An event that was alone is to blame; those of a batch are only kept out of batches from now on.
+    pub async fn mark(&self, engine: &Engine, now: &WorkerSession) -> Result<(), StepError> {
+        if self.is_explained(now) {
+            return Ok(());
+        }
+        let alone = self.ids.len() == 1;
+        const MARK: &str = "INSERT INTO pgrelay.crashes (queue_id, processor, counted) \
+             SELECT q.id, $2, $3 FROM pgrelay.queue AS q WHERE q.id = ANY ($1::bigint[]) AND q.status = 'pending'";
+        let parameters: [&(dyn ToSql + Sync); 3] = [&self.ids, &engine.id, &alone];
+        let marked = now.client().execute(MARK, &parameters);
+        let marked = within(ANSWER_LIMIT, marked).await?;
+        if marked > 0 {
+            let ids = &self.ids;
+            tracing::warn!(
+                events = ?ids,
+                "the database session was lost while {} ran: {marked} event(s) marked",
+                if alone { "one event's action" } else { "a batch" }
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! Lanes: channels whose events run one at a time (`serial`), or one at a time for each payload (`per_payload`), over the whole fleet.
+//!
+//! The slot is a transaction-level advisory lock on the lane's key: it cannot outlive its holder and cannot be counted wrong. Its holder reads the head
+//! under a snapshot taken after the lock and claims exactly that event.
+
+use super::claim::Claimed;
+use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::{Engine, claim};
+use postgres_types::ToSql;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+/// Lanes tried for one claim.
+const TRIED: usize = 16;
+
+/// What this Processor knows about lanes.
+#[derive(Debug)]
+pub struct Lanes {
+    /// Lanes its own workers are in, which are not worth a try.
+    busy: Mutex<HashSet<i64>>,
+    /// Where the next visit of further lanes begins.
+    cursor: Mutex<i64>,
+}
+
+/// Occupation of a lane by one of our workers.
+#[derive(Debug)]
+pub struct Seat<'a> {
+    lanes: &'a Lanes,
+    lane: i64,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        self.lanes.busy().remove(&self.lane);
+    }
+}
+
+impl Lanes {
+    /// Nothing known.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            busy: Mutex::new(HashSet::new()),
+            cursor: Mutex::new(i64::MIN),
+        }
+    }
+
+    /// Takes the seat of `lane`, unless a sibling has it.
+    pub fn sit(&self, lane: i64) -> Option<Seat<'_>> {
+        self.busy()
+            .insert(lane)
+            .then_some(Seat { lanes: self, lane })
+    }
+
+    fn busy(&self) -> std::sync::MutexGuard<'_, HashSet<i64>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seat<'_> {
+    /// The lane.
+    #[must_use]
+    pub const fn lane(&self) -> i64 {
+        self.lane
+    }
+}
+
+/// Claims the head of some lane that is due and free. On success the transaction is open and holds lane and event.
+pub async fn claim_some<'a>(
+    engine: &'a Engine,
+    session: &WorkerSession,
+) -> Result<Option<(Seat<'a>, Claimed)>, StepError> {
+    let parameters: [&(dyn ToSql + Sync); 3] = [
+        &session.node,
+        &engine.served.include,
+        &engine.served.exclude,
+    ];
+    let query = session
+        .client()
+        .query(&session.statements.due_lanes, &parameters);
+    let rows = within(ANSWER_LIMIT, query).await?;
+    let first: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    if first.is_empty() {
+        return Ok(None);
+    }
+    if let Some(found) = try_lanes(engine, session, &first).await? {
+        return Ok(Some(found));
+    }
+    let further = next_lanes(engine, session).await?;
+    try_lanes(engine, session, &further).await
+}
+
+/// Due lanes beyond the first due events, some further along at every call.
+async fn next_lanes(engine: &Engine, session: &WorkerSession) -> Result<Vec<i64>, StepError> {
+    let from = *engine
+        .sql
+        .lanes
+        .cursor
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let parameters: [&(dyn ToSql + Sync); 2] = [&from, &session.node];
+    let query = session
+        .client()
+        .query(&session.statements.next_lanes, &parameters);
+    let rows = within(ANSWER_LIMIT, query).await?;
+    // Past the last lane it starts again at the first.
+    let next = rows.last().map_or(i64::MIN, |row| row.get(0));
+    *engine
+        .sql
+        .lanes
+        .cursor
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner) = next;
+    Ok(rows
+        .iter()
+        .filter(|row| row.get("due"))
+        .map(|row| row.get("lane"))
+        .collect())
+}
+
+async fn try_lanes<'a>(
+    engine: &'a Engine,
+    session: &WorkerSession,
+    lanes: &[i64],
+) -> Result<Option<(Seat<'a>, Claimed)>, StepError> {
+    for &lane in lanes.iter().take(TRIED) {
+        if let Some(seat) = engine.sql.lanes.sit(lane)
+            && let Some(claimed) = claim_head(engine, session, &seat).await?
+        {
+            return Ok(Some((seat, claimed)));
+        }
+    }
+    Ok(None)
+}
+
+/// Claims the head of one lane. `None`, with no transaction open: somebody else is in the lane, its head cannot be locked,
+/// or nothing is due.
+pub async fn claim_head(
+    engine: &Engine,
+    session: &WorkerSession,
+    seat: &Seat<'_>,
+) -> Result<Option<Claimed>, StepError> {
+    let lock = async {
+        let (_, row) = futures_util::future::try_join(
+            session.begin(),
+            session
+                .client()
+                .query_one("SELECT pg_try_advisory_xact_lock($1)", &[&seat.lane]),
+        )
+        .await?;
+        Ok(row.get(0))
+    };
+    if within(ANSWER_LIMIT, lock).await? {
+        // A statement of its own: its snapshot is taken after the lock, so it sees what the last holder committed.
+        let parameters: [&(dyn ToSql + Sync); 3] = [
+            &seat.lane,
+            &engine.served.include,
+            &engine.served.exclude,
+        ];
+        let claimed = claim::head(session, &parameters).await?;
+        if claimed.taken > 0 {
+            return Ok(Some(claimed));
+        }
+    }
+    session.rollback().await?;
+    Ok(None)
+}

@@ -1,0 +1,243 @@
+//! The notify pool: events whose action is a notification, sent by the notifier's companion package.
+//!
+//! A send may last two minutes, and a row lock held that long stops vacuum in the whole database. So the claim of a notify event is a transaction-level
+//! advisory lock, which holds no transaction id; its row is locked only for the settlement.
+//!
+//! Before an event is judged by the absence of the notifier, the registry of companions is read again: installing it is never a window
+//! in which events are lost (pg_relay_notifier: Unservable states and recovery).
+
+use super::claim::{self, Claimed};
+use super::event::Event;
+use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::settle::{self, Ending, When};
+use super::verdict::Verdict;
+use super::wire::Key;
+use super::{Engine, availability::Access, report};
+use postgres_types::ToSql;
+use shared::backoff::Backoff;
+use std::sync::Arc;
+use std::time::Duration;
+use tracing::{debug, warn};
+
+/// Longest silence inside a transaction: longer than the longest send, 120 s.
+const LONGEST_HOLD: Duration = Duration::from_secs(180);
+/// Candidates of one look.
+const CANDIDATES: i64 = 20;
+/// The companion that sends notifications.
+const NOTIFIER: &str = "pg_relay_notifier";
+
+/// What a fresh look at the registry says about the notifier.
+#[derive(Debug, PartialEq, Eq)]
+enum Notifier {
+    Absent,
+    Installed { version: String },
+}
+
+/// A worker of the notify pool.
+pub struct NotifyWorker {
+    engine: Arc<Engine>,
+}
+
+impl NotifyWorker {
+    /// A worker of `engine`.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+
+    /// Works until the drain.
+    pub async fn run(self) {
+        let engine = &self.engine;
+        let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
+        while let Some(access) = engine.availability.granted(&engine.shutdown.token).await {
+            let name = "pg-relay-processor notify";
+            match WorkerSession::open(&engine.connector, name, LONGEST_HOLD).await {
+                Ok(session) => {
+                    engine.notify.floor.clear();
+                    match self.serve(&session, &access).await {
+                        Ok(()) => session.close().await,
+                        Err(error) => {
+                            debug!("a notify worker lost its session: {error}");
+                            engine.pause(backoff.next()).await;
+                        }
+                    }
+                }
+                Err(error) => {
+                    debug!("a notify worker cannot connect: {error}");
+                    engine.pause(backoff.next()).await;
+                }
+            }
+        }
+    }
+
+    async fn serve(&self, session: &WorkerSession, access: &Access) -> Result<(), StepError> {
+        let engine = &self.engine;
+        let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
+        while !engine.shutdown.token.is_cancelled() && !access.has_ended() {
+            match self.turn(session).await {
+                Ok(true) => {
+                    backoff.reset();
+                    engine.notify.found_work();
+                }
+                Ok(false) => {
+                    let listener = engine.listener();
+                    engine
+                        .notify
+                        .wait(listener.as_ref(), &engine.shutdown.token)
+                        .await;
+                }
+                Err(error) if error.ends_session() || session.is_closed() => return Err(error),
+                Err(error) => {
+                    warn!(
+                        "a step of the notify pool failed and is repeated: {}",
+                        shared::db::error_chain::ErrorChain(&error)
+                    );
+                    session.rollback().await?;
+                    engine.pause(backoff.next()).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an event was resolved.
+    async fn turn(&self, session: &WorkerSession) -> Result<bool, StepError> {
+        for id in self.candidates(session).await? {
+            if let Some(mut claimed) = claim_one(session, id).await? {
+                self.resolve(session, &mut claimed).await?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Due events, from the beginning: the backlog of this pool is short, since sends are slow and few.
+    async fn candidates(&self, session: &WorkerSession) -> Result<Vec<i64>, StepError> {
+        let start = Key::MIN;
+        let served = &self.engine.served;
+        let parameters: [&(dyn ToSql + Sync); 6] = [
+            &CANDIDATES,
+            &start.run_at,
+            &start.id,
+            &session.node,
+            &served.include,
+            &served.exclude,
+        ];
+        let statement = &session.statements.due_notify;
+        let query = session.client().query(statement, &parameters);
+        let rows = within(ANSWER_LIMIT, query).await?;
+        Ok(rows.iter().map(|row| row.get("id")).collect())
+    }
+
+    /// Resolves a claimed event: as the claim says, or by the state of the notifier.
+    async fn resolve(
+        &self,
+        session: &WorkerSession,
+        claimed: &mut Claimed,
+    ) -> Result<(), StepError> {
+        let engine = &self.engine;
+        for event in std::mem::take(&mut claimed.attempts) {
+            let reason = unservable(&notifier(session).await?);
+            claimed.endings.push(failed(event, reason));
+        }
+        let Some(ending) = claimed.endings.first() else {
+            return session.rollback().await;
+        };
+        let parameters: [&(dyn ToSql + Sync); 1] = [&ending.id];
+        let lock = session
+            .client()
+            .query_opt(&session.statements.lock_notify, &parameters);
+        if within(ANSWER_LIMIT, lock).await?.is_none() {
+            // Resolved by somebody who did not ask for its claim lock (a person at psql): nothing is left to record.
+            return session.rollback().await;
+        }
+        let settlement = async {
+            let row = session
+                .client()
+                .query_one("SELECT clock_timestamp()", &[])
+                .await?;
+            let when = When {
+                claimed_at: row.get(0),
+                started: Duration::ZERO,
+                took: Duration::ZERO,
+            };
+            settle::endings(engine, session, when, &claimed.endings).await?;
+            session.commit().await
+        };
+        within(ANSWER_LIMIT, settlement).await?;
+        report::endings(engine, &claimed.endings);
+        Ok(())
+    }
+}
+
+/// Claims one event. `None`, with no transaction open: it is claimed, finished or not due.
+async fn claim_one(session: &WorkerSession, id: i64) -> Result<Option<Claimed>, StepError> {
+    const LOCK: &str = "SELECT pg_try_advisory_xact_lock(pgrelay._claim_key($1))";
+    let lock = async {
+        let (_, row) = futures_util::future::try_join(
+            session.begin(),
+            session.client().query_one(LOCK, &[&id]),
+        )
+        .await?;
+        Ok(row.get(0))
+    };
+    if within(ANSWER_LIMIT, lock).await? {
+        // A statement of its own, so that it sees the row as the last holder of the lock left it.
+        let claimed = claim::notify(session, id).await?;
+        if claimed.taken > 0 {
+            return Ok(Some(claimed));
+        }
+    }
+    session.rollback_empty().await?;
+    Ok(None)
+}
+
+/// A fresh look at the registry of companions.
+async fn notifier(session: &WorkerSession) -> Result<Notifier, StepError> {
+    const LOOK: &str = "SELECT c.version FROM pgrelay.companions AS c WHERE c.name = $1";
+    let row = within(ANSWER_LIMIT, session.client().query_opt(LOOK, &[&NOTIFIER])).await?;
+    Ok(row.map_or(Notifier::Absent, |row| Notifier::Installed {
+        version: row.get(0),
+    }))
+}
+
+/// Why an event cannot be sent, confirmed by a fresh look.
+fn unservable(notifier: &Notifier) -> String {
+    match notifier {
+        Notifier::Absent => format!(
+            "the notifier is not installed: pgrelay.companions has no row named {NOTIFIER}"
+        ),
+        Notifier::Installed { version } => format!(
+            "the installed notifier {version} needs a Processor that sends notifications; this one, version {}, does not",
+            env!("CARGO_PKG_VERSION")
+        ),
+    }
+}
+
+fn failed(event: Event, reason: String) -> Ending {
+    Ending {
+        id: event.id,
+        attempt: event.attempt(),
+        channel: event.channel,
+        verdict: Verdict::Failed,
+        sqlstate: None,
+        error: Some(super::error_text::storable(&reason)),
+        served_by: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Notifier, unservable};
+
+    #[test]
+    fn the_reason_names_what_is_missing() {
+        assert_eq!(
+            unservable(&Notifier::Absent),
+            "the notifier is not installed: pgrelay.companions has no row named pg_relay_notifier"
+        );
+        let version = "1.0".to_owned();
+        let reason = unservable(&Notifier::Installed { version });
+        assert!(reason.contains("1.0") && reason.contains(env!("CARGO_PKG_VERSION")));
+    }
+}

@@ -1,0 +1,184 @@
+//! A pool of workers: who looks for work, when, and how long the others may sleep.
+//!
+//! While claims come back full, every worker claims for itself. When one comes back short, its worker goes to [`Pool::wait`], where one at a
+//! time, the *scout*, waits for a wake-up or for its next look. A scout that leaves hands the place to the next worker at once.
+//!
+//! NOTIFY costs every committer of the server, so `pgrelay.notify()` sends one only while somebody sleeps. The scout therefore holds a shared
+//! advisory lock on the listener's session while it waits. It takes the lock, looks again, and then sleeps; a transaction that asked before the lock
+//! and commits after the look is found by re-polling, which starts at 5 ms and grows to POLL_INTERVAL.
+
+use super::floor::Floor;
+use super::lanes::Lanes;
+use super::pace::Paces;
+use shared::db::listener::ListenerHandle;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio_postgres::Client;
+use tokio_util::sync::CancellationToken;
+
+/// First pause after work; it doubles up to POLL_INTERVAL.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+
+/// Longest wait for the sleeper's lock.
+const LOCK_LIMIT: Duration = Duration::from_secs(2);
+
+/// What one kind of workers shares.
+#[derive(Debug)]
+pub struct Pool {
+    /// Where claims start.
+    pub floor: Floor,
+    /// Lanes in use.
+    pub lanes: Lanes,
+    /// Pace of the channels.
+    pub paces: Paces,
+    sleeper: Sleeper,
+    scout: tokio::sync::Mutex<()>,
+    wake: Notify,
+    pause: Mutex<Duration>,
+    longest_pause: Duration,
+    waiting: AtomicUsize,
+}
+
+impl Pool {
+    /// A pool whose sleepers hold lock `key` on the listener's session. `narrowed`: it serves not all channels, and must not ask
+    /// every producer for a NOTIFY.
+    #[must_use]
+    pub fn new(key: i64, narrowed: bool, longest_pause: Duration) -> Self {
+        Self {
+            floor: Floor::new(),
+            lanes: Lanes::new(),
+            paces: Paces::default(),
+            sleeper: Sleeper {
+                key,
+                narrowed,
+                held_on: tokio::sync::Mutex::new(Weak::new()),
+            },
+            scout: tokio::sync::Mutex::new(()),
+            wake: Notify::new(),
+            pause: Mutex::new(FIRST_PAUSE),
+            longest_pause,
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// There may be work: the scout looks now.
+    pub fn wake(&self) {
+        self.set_pause(FIRST_PAUSE);
+        self.wake.notify_one();
+    }
+
+    /// A claim found something: more may follow soon.
+    pub fn found_work(&self) {
+        self.set_pause(FIRST_PAUSE);
+    }
+
+    /// A claim came back full: there is work for another worker.
+    pub fn found_backlog(&self) {
+        self.set_pause(FIRST_PAUSE);
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Waits until another look is worth it. Returns early when the drain begins.
+    pub async fn wait(&self, listener: Option<&ListenerHandle>, drain: &CancellationToken) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        tokio::select! {
+            () = drain.cancelled() => {}
+            () = self.scout(listener) => {}
+        }
+        if self.waiting.fetch_sub(1, Ordering::Relaxed) == 1 {
+            // Everybody is at work: producers need not send anything.
+            self.sleeper.release().await;
+        }
+    }
+
+    async fn scout(&self, listener: Option<&ListenerHandle>) {
+        let _place = self.scout.lock().await;
+        if self.sleeper.hold(listener).await == Hold::JustTaken {
+            // Look once more before sleeping.
+            return;
+        }
+        let pause = self.next_pause();
+        tokio::select! {
+            () = self.wake.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+
+    /// The pause to make now; the next one will be twice as long.
+    fn next_pause(&self) -> Duration {
+        let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = *pause;
+        *pause = (now * 2).min(self.longest_pause);
+        // Never sooner than a full look is allowed, or the look would see only what lies above the floor.
+        now.max(self.floor.until_full_look())
+            .min(self.longest_pause)
+    }
+
+    fn set_pause(&self, pause: Duration) {
+        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = pause;
+    }
+}
+
+/// The shared advisory lock that tells producers somebody sleeps.
+#[derive(Debug)]
+struct Sleeper {
+    key: i64,
+    narrowed: bool,
+    /// The listener session the lock is held on; gone when that session is.
+    held_on: tokio::sync::Mutex<Weak<Client>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Hold {
+    JustTaken,
+    AsBefore,
+}
+
+impl Sleeper {
+    async fn hold(&self, listener: Option<&ListenerHandle>) -> Hold {
+        if self.narrowed {
+            return Hold::AsBefore;
+        }
+        let Some(client) = listener.and_then(ListenerHandle::client) else {
+            return Hold::AsBefore;
+        };
+        let mut held_on = self.held_on.lock().await;
+        if held_on.ptr_eq(&Arc::downgrade(&client)) {
+            return Hold::AsBefore;
+        }
+        // Producers hold the exclusive lock for microseconds while they ask; one that never lets go costs us wake-ups, not events.
+        const TAKE: &str = "SELECT pg_catalog.pg_try_advisory_lock_shared($1)";
+        match tokio::time::timeout(LOCK_LIMIT, client.query_one(TAKE, &[&self.key])).await {
+            Ok(Ok(row)) if row.get(0) => {
+                *held_on = Arc::downgrade(&client);
+                Hold::JustTaken
+            }
+            Ok(Ok(_)) | Err(_) => Hold::AsBefore,
+            Ok(Err(error)) => {
+                tracing::debug!("the sleeper's lock cannot be taken: {error}");
+                Hold::AsBefore
+            }
+        }
+    }
+
+    async fn release(&self) {
+        const RELEASE: &str = "SELECT pg_catalog.pg_advisory_unlock_shared($1)";
+        let mut held_on = self.held_on.lock().await;
+        let Some(client) = std::mem::take(&mut *held_on).upgrade() else {
+            return;
+        };
+        // Sent at once, answered some time: nothing here depends on the answer.
+        let key = self.key;
+        tokio::spawn(async move {
+            if let Ok(Err(error)) =
+                tokio::time::timeout(LOCK_LIMIT, client.query_one(RELEASE, &[&key])).await
+            {
+                tracing::debug!("the sleeper's lock cannot be released: {error}");
+            }
+        });
+    }
+}

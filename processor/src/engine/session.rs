@@ -1,0 +1,340 @@
+//! A worker's session: one connection, the statements it keeps prepared, and the hygiene between actions.
+//!
+//! Two sets of settings alternate in it. Our own statements run under [`OWN_SETTINGS`], set for the transaction; an action runs under what
+//! RESET ALL returns to: the defaults of its role and database, and the start-up options of the session.
+
+use super::wire::Payload;
+use shared::db::connect::{ConnectError, Connector, Session};
+use std::collections::HashMap;
+use std::time::Duration;
+use thiserror::Error;
+use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::{Client, Statement};
+
+/// For our own statements, whatever the defaults of the database are. The scan settings leave the planner no way
+/// but the pending indexes, in their order, however wrong its statistics are.
+pub const OWN_SETTINGS: &str = "SET LOCAL search_path = pg_catalog, pg_temp; \
+     SET LOCAL statement_timeout = 30000; \
+     SET LOCAL lock_timeout = 5000; \
+     SET LOCAL enable_seqscan = off; \
+     SET LOCAL enable_bitmapscan = off; \
+     SET LOCAL jit = off; \
+     SET LOCAL plan_cache_mode = force_generic_plan";
+
+/// No trace of one action for the next (settings, role, temporary tables, cursors).
+const RESET: &str = "RESET ALL; RESET SESSION AUTHORIZATION; RESET ROLE; DISCARD TEMP; CLOSE ALL";
+
+/// Once for each transaction, since each of them costs a statement: session locks and topics an action left behind.
+const RELEASE_AND_COMMIT: &str =
+    "SELECT pg_catalog.pg_advisory_unlock_all(); UNLISTEN *; COMMIT";
+
+/// Longest wait for an answer to a statement of ours: longer than its statement_timeout, so that it is the network that failed.
+pub const ANSWER_LIMIT: Duration = Duration::from_secs(40);
+
+/// What the action of a batch may take and wait for; a batch that hits these was no attempt. Without them, batches deadlock
+/// with each other and with well-behaved transactions of users.
+const BATCH_STATEMENT_TIMEOUT_MS: u32 = 250;
+const BATCH_LOCK_TIMEOUT_MS: u32 = 5;
+
+/// A step that did not succeed.
+#[derive(Debug, Error)]
+pub enum StepError {
+    /// The server or the connection reported an error.
+    #[error(transparent)]
+    Reported(#[from] tokio_postgres::Error),
+    /// Nothing was heard in time; the session is given up.
+    #[error("no answer within {} s", .0.as_secs())]
+    Silent(Duration),
+}
+
+impl StepError {
+    /// The server's SQLSTATE, if it was the server that spoke.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<&SqlState> {
+        match self {
+            Self::Reported(error) => error.code(),
+            Self::Silent(_) => None,
+        }
+    }
+
+    /// Whether the session is over. User code can raise any SQLSTATE, but neither a FATAL error nor a closed socket.
+    #[must_use]
+    pub fn ends_session(&self) -> bool {
+        match self {
+            Self::Reported(error) => error.as_db_error().is_none_or(|said| {
+                matches!(
+                    said.parsed_severity(),
+                    Some(Severity::Fatal | Severity::Panic)
+                )
+            }),
+            Self::Silent(_) => true,
+        }
+    }
+}
+
+/// Waits for `step`, but not for ever.
+pub async fn within<T>(
+    limit: Duration,
+    step: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, StepError> {
+    match tokio::time::timeout(limit, step).await {
+        Ok(result) => Ok(result?),
+        Err(_) => Err(StepError::Silent(limit)),
+    }
+}
+
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $file:literal),+ $(,)?) => {
+        /// The Processor's statements, prepared once for each session.
+        #[derive(Debug)]
+        pub struct Statements {
+            $($(#[$doc])* pub $name: Statement,)+
+        }
+
+        impl Statements {
+            /// Name and text of each of them.
+            pub const TEXTS: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($name), include_str!(concat!("sql/", $file))),)+];
+
+            async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
+                Ok(Self {
+                    $($name: client.prepare(include_str!(concat!("sql/", $file))).await?,)+
+                })
+            }
+        }
+    };
+}
+
+statements! {
+    /// Due events of parallel channels.
+    claim_ready = "claim_ready.sql",
+    /// Named events.
+    claim_ids = "claim_ids.sql",
+    /// Head of a lane.
+    claim_head = "claim_head.sql",
+    /// Lanes of the first due events.
+    due_lanes = "due_lanes.sql",
+    /// Further lanes.
+    next_lanes = "next_lanes.sql",
+    /// Events marked by a crash.
+    suspects = "suspects.sql",
+    /// Twins of the events about to run.
+    fold_twins = "fold_twins.sql",
+    /// Verdict `done` for many.
+    settle_done = "settle_done.sql",
+    /// Other verdicts.
+    settle_other = "settle_other.sql",
+    /// Verdict `retry`.
+    settle_retry = "settle_retry.sql",
+    /// Lane change.
+    move_lane = "move_lane.sql",
+    /// Candidates of the notify pool.
+    due_notify = "due_notify.sql",
+    /// One event of the notify pool.
+    claim_notify = "claim_notify.sql",
+    /// Lock of a notify event at settlement.
+    lock_notify = "lock_notify.sql",
+}
+
+/// One worker's connection.
+#[derive(Debug)]
+pub struct WorkerSession {
+    session: Session,
+    /// Prepared statements.
+    pub statements: Statements,
+    /// Prepared actions by their text.
+    actions: HashMap<String, Statement>,
+    /// [`RESET`], and the start-up settings again where a proxy kept them from the server.
+    reset: String,
+    /// Name of the database node.
+    pub node: String,
+    /// When the server was started: tells a restart from a session that died alone.
+    pub server_started: i64,
+}
+
+impl WorkerSession {
+    /// Opens and prepares a session for a worker that may hold a transaction for `longest_hold` without a word.
+    pub async fn open(
+        connector: &Connector,
+        application: &str,
+        longest_hold: Duration,
+    ) -> Result<Self, OpenError> {
+        let settings = start_up_settings(longest_hold);
+        let session = connector.connect(application, &settings).await?;
+        let mut reset = RESET.to_owned();
+        if !session.startup_settings_honoured {
+            for (name, value) in &settings {
+                reset.push_str(&format!("; SET {name} = '{value}'"));
+            }
+        }
+        let prepared = within(ANSWER_LIMIT, prepare(&session.client)).await;
+        let (statements, node, server_started) = prepared?;
+        Ok(Self {
+            session,
+            statements,
+            actions: HashMap::new(),
+            reset,
+            node,
+            server_started,
+        })
+    }
+
+    /// The connection.
+    #[must_use]
+    pub const fn client(&self) -> &Client {
+        &self.session.client
+    }
+
+    /// Opens the held transaction. Whatever the defaults of the database are: read committed, because the action
+    /// must see what the callers it serves committed after the claim began, and read write.
+    pub async fn begin(&self) -> Result<(), tokio_postgres::Error> {
+        const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ";
+        self.client()
+            .batch_execute(&format!("{BEGIN}{OWN_SETTINGS}"))
+            .await
+    }
+
+    /// Text that makes the session ready for the action of event `id`.
+    #[must_use]
+    pub fn before_action(&self, id: i64, held: &str) -> String {
+        format!(
+            "{}; SET LOCAL pgrelay.event_id = '{id}'; SET LOCAL pgrelay.held_events = '{held}'",
+            self.reset
+        )
+    }
+
+    /// Text that makes the session ready for our own statements after an action.
+    #[must_use]
+    pub fn after_action(&self) -> String {
+        format!("{}; {OWN_SETTINGS}", self.reset)
+    }
+
+    /// Lets go of what actions left behind in the session and commits.
+    pub async fn commit(&self) -> Result<(), tokio_postgres::Error> {
+        self.client().batch_execute(RELEASE_AND_COMMIT).await
+    }
+
+    /// Ends the transaction without a trace.
+    pub async fn rollback(&self) -> Result<(), StepError> {
+        let text = format!("ROLLBACK; {}; SELECT pg_catalog.pg_advisory_unlock_all()", self.reset);
+        within(ANSWER_LIMIT, self.client().batch_execute(&text)).await
+    }
+
+    /// Ends a transaction in which a claim found nothing.
+    pub async fn rollback_empty(&self) -> Result<(), StepError> {
+        within(ANSWER_LIMIT, self.client().batch_execute("ROLLBACK")).await
+    }
+
+    /// The prepared action, if this session has it already.
+    #[must_use]
+    pub fn action(&self, sql: &str) -> Option<&Statement> {
+        self.actions.get(sql)
+    }
+
+    /// Prepares an action; its parameter types are the server's to infer.
+    pub async fn prepare_action(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        /// Beyond this the cache starts anew: channels whose text keeps changing must not fill the server's memory.
+        const KEPT: usize = 1_000;
+        if self.actions.len() >= KEPT {
+            self.actions.clear();
+        }
+        let statement = self.session.client.prepare(sql).await?;
+        self.actions.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Forgets a prepared action that no longer fits the catalog.
+    pub fn forget_action(&mut self, sql: &str) {
+        self.actions.remove(sql);
+    }
+
+    /// Runs an action and discards its rows as they stream in.
+    pub async fn run_action(
+        &self,
+        action: &Statement,
+        payload: Option<&str>,
+    ) -> Result<(), tokio_postgres::Error> {
+        let payload = Payload(payload);
+        let parameters = action.params().iter().map(|_| &payload);
+        self.client().execute_raw(action, parameters).await?;
+        Ok(())
+    }
+
+    /// Passes on what an error said about the end of the session.
+    pub fn note(&self, error: &StepError) {
+        if let StepError::Reported(error) = error {
+            self.session.farewell.note(error);
+        }
+    }
+
+    /// Whether the session is over.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.session.farewell.is_closed() || self.client().is_closed()
+    }
+
+    /// What the server gave as the reason for ending it.
+    #[must_use]
+    pub fn farewell(&self) -> Option<SqlState> {
+        self.session.farewell.sqlstate()
+    }
+
+    /// Waits until the end of the session is known, since its reason arrives with it.
+    pub async fn closed(&self) {
+        const LIMIT: Duration = Duration::from_secs(1);
+        if tokio::time::timeout(LIMIT, self.session.farewell.closed()).await.is_err() {
+            tracing::debug!("the socket of a lost session is still open");
+        }
+    }
+
+    /// Says goodbye.
+    pub async fn close(self) {
+        self.session.close().await;
+    }
+}
+
+/// A session that could not be had.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// No connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// Connected, but our statements could not be prepared: a wrong schema or a missing grant.
+    #[error("the queue's statements cannot be prepared: {0}")]
+    Prepare(#[from] StepError),
+}
+
+fn start_up_settings(longest_hold: Duration) -> Vec<(&'static str, String)> {
+    vec![
+        ("statement_timeout", BATCH_STATEMENT_TIMEOUT_MS.to_string()),
+        ("lock_timeout", BATCH_LOCK_TIMEOUT_MS.to_string()),
+        // A Processor that stopped without closing its sockets lets go of its events after this.
+        (
+            "idle_in_transaction_session_timeout",
+            longest_hold.as_millis().to_string(),
+        ),
+        ("idle_session_timeout", "0".to_owned()),
+        ("default_transaction_isolation", "read committed".to_owned()),
+        ("default_transaction_read_only", "off".to_owned()),
+        ("default_transaction_deferrable", "off".to_owned()),
+    ]
+}
+
+async fn prepare(client: &Client) -> Result<(Statements, String, i64), tokio_postgres::Error> {
+    client
+        .batch_execute(
+            "SET statement_timeout = 30000; SET search_path = pg_catalog, pg_temp",
+        )
+        .await?;
+    let statements = Statements::prepare(client).await?;
+    let row = client
+        .query_one(
+            "SELECT pgrelay.node_name(), (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint",
+            &[],
+        )
+        .await?;
+    client
+        .batch_execute("RESET search_path; RESET statement_timeout")
+        .await?;
+    Ok((statements, row.get(0), row.get(1)))
+}

@@ -1,0 +1,13 @@
+//! What both daemons need and neither owns: the configuration file, database sessions, the
+//! judgement of SQLSTATEs, logging, signals and the conversation with systemd.
+//!
+//! Nothing in here knows the queue or the bounce table.
+
+pub mod backoff;
+pub mod config;
+pub mod db;
+pub mod exit;
+pub mod glob;
+pub mod logging;
+pub mod shutdown;
+pub mod systemd;
