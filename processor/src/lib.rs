@@ -3,9 +3,9 @@
 pub mod action;
 pub mod cli;
 pub mod config;
+pub mod engine;
 pub mod oneshot;
 pub mod preflight;
+pub mod run;
 pub mod schema;
 pub mod status;
-pub mod engine;
-pub mod run;

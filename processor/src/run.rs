@@ -77,7 +77,7 @@ pub async fn serve(engine: Arc<Engine>, shutdown: Shutdown) -> Exit {
     finish.cancel();
     leave(control, ended).await;
     match ended {
-        Ended::Told | Ended::Stopped => Exit::Drained,
+        Ended::Told => Exit::Drained,
         Ended::Blocked => Exit::PreflightBlocked,
     }
 }
@@ -109,7 +109,9 @@ async fn drain(engine: &Engine, shutdown: &Shutdown) {
 /// Lets the control task say goodbye, if it still can.
 async fn leave(control: JoinHandle<Ended>, ended: Ended) {
     if ended == Ended::Told
-        && tokio::time::timeout(FORCED_EXIT * 4, control).await.is_err()
+        && tokio::time::timeout(FORCED_EXIT * 4, control)
+            .await
+            .is_err()
     {
         warn!("the registry could not be told of the end");
     }
@@ -122,7 +124,10 @@ async fn follow_hangups(engine: Arc<Engine>, reload: Reload) {
         match (reload.load)() {
             Ok(config) => {
                 reload.log.set_level(config.log_level);
-                info!("configuration read again, LOG_LEVEL is {}", config.log_level.as_str());
+                info!(
+                    "configuration read again, LOG_LEVEL is {}",
+                    config.log_level.as_str()
+                );
                 let unchanged = ProcessorConfig {
                     log_level: engine.config.log_level,
                     ..config

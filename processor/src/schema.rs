@@ -21,6 +21,7 @@ pub use version::Version;
 use crate::cli::{Companion, InstallArgs};
 use crate::oneshot::Report;
 use shared::db::connect::Connector;
+use shared::shutdown::Shutdown;
 
 /// `install`.
 pub async fn install_command(
@@ -56,7 +57,8 @@ pub async fn upgrade_command(connector: &Connector, dry_run: bool) -> Result<Rep
     if dry_run {
         return Ok(Report::done(upgrade::dry_run(connector, &PGRELAY).await?));
     }
-    let outcome = upgrade(connector, &PGRELAY, Patience::default()).await?;
+    let stop = Shutdown::install().map_err(SchemaError::Signals)?.token;
+    let outcome = upgrade(connector, &PGRELAY, Patience::default(), &stop).await?;
     Ok(Report::done(outcome.describe(&PGRELAY, connector)))
 }
 

@@ -171,7 +171,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         if std::env::var_os("PGRELAY_TEST_KEEP").is_some() {
-            eprintln!("kept: {}", self.url());
+            eprintln!("kept: {}", self.url_as(self.endpoint.user()));
             return;
         }
         let (endpoint, name) = (self.endpoint.clone(), self.name.clone());

@@ -21,7 +21,10 @@ const GRACE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub enum Attempted {
     /// Settled and committed.
-    Settled,
+    Settled {
+        /// The action succeeded.
+        well: bool,
+    },
     /// COMMIT itself failed, for a reason that is a verdict on the event, which has to be claimed once more to record it.
     CommitFailed(Failure, Judgement),
 }
@@ -51,12 +54,13 @@ pub async fn run(
     let verdict = settle_attempt(engine, session, claimed, when, &ran).await?;
     match within(ANSWER_LIMIT, session.commit()).await {
         Ok(()) => {
-            report::attempt(engine, event, verdict, &ran_failure(&ran), took);
+            report::attempt(engine, event, verdict, ran_failure(&ran), took);
             if matches!(ran, Ran::Well) {
                 engine.sql.paces.succeeded(&event.channel, took);
             }
             report::endings(engine, &claimed.endings);
-            Ok(Attempted::Settled)
+            let well = matches!(ran, Ran::Well);
+            Ok(Attempted::Settled { well })
         }
         Err(error) => commit_failure(error),
     }
@@ -110,7 +114,7 @@ pub async fn settle_again(
     let ran = Ran::Badly(failure, judgement);
     let verdict = settle_attempt(engine, session, claimed, when, &ran).await?;
     within(ANSWER_LIMIT, session.commit()).await?;
-    report::attempt(engine, event, verdict, &ran_failure(&ran), Duration::ZERO);
+    report::attempt(engine, event, verdict, ran_failure(&ran), Duration::ZERO);
     Ok(())
 }
 
@@ -192,7 +196,10 @@ async fn run_action(
     held: &str,
 ) -> Result<Ran, StepError> {
     if let Err(problem) = check_first_keyword(&event.action.sql) {
-        return Ok(Ran::Badly(refused(problem.to_string()), Judgement::Permanent));
+        return Ok(Ran::Badly(
+            refused(&problem.to_string()),
+            Judgement::Permanent,
+        ));
     }
     let payload = match (event.payload_is_large, &event.payload) {
         (true, _) => Some(fetch_payload(session, event.id).await?),
@@ -204,7 +211,10 @@ async fn run_action(
     // says so only by coming from a statement that was not prepared just now.
     if let Err(error) = &result
         && from_cache
-        && matches!(error.sqlstate().map(tokio_postgres::error::SqlState::code), Some("0A000" | "26000"))
+        && matches!(
+            error.sqlstate().map(tokio_postgres::error::SqlState::code),
+            Some("0A000" | "26000")
+        )
     {
         session.forget_action(&event.action.sql);
         back_to_savepoint(session).await?;
@@ -245,7 +255,7 @@ async fn try_action(
         None => within(ANSWER_LIMIT, session.prepare_action(&event.action.sql)).await?,
     };
     if action.params().len() > 1 {
-        return Ok(Some(refused(format!(
+        return Ok(Some(refused(&format!(
             "the action has {} parameters; it may have one, $1, the payload",
             action.params().len()
         ))));
@@ -253,7 +263,7 @@ async fn try_action(
     let timeout = Duration::from_millis(u64::try_from(event.action.timeout_ms).unwrap_or(0));
     let client = session.client();
     let steps = async {
-        let (_, _, read_only) = futures_util::future::try_join3(
+        let ((), (), read_only) = futures_util::future::try_join3(
             session.run_action(&action, payload),
             // Deferred constraints and triggers speak now, under the savepoint, and not at COMMIT.
             client.batch_execute("SET CONSTRAINTS ALL IMMEDIATE"),
@@ -263,16 +273,16 @@ async fn try_action(
         Ok(read_only)
     };
     let read_only = within(timeout * 2 + GRACE, steps).await?;
-    let is_read_only = read_only.iter().any(|message| {
-        matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on"))
-    });
-    Ok(is_read_only.then(|| refused("the action changed its transaction to read only".to_owned())))
+    let is_read_only = read_only
+        .iter()
+        .any(|message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")));
+    Ok(is_read_only.then(|| refused("the action changed its transaction to read only")))
 }
 
-fn refused(problem: String) -> Failure {
+fn refused(problem: &str) -> Failure {
     Failure {
         sqlstate: None,
-        error: error_text::storable(&problem),
+        error: error_text::storable(problem),
     }
 }
 

@@ -23,6 +23,12 @@ pub struct Access {
     state: watch::Receiver<State>,
 }
 
+impl Default for Availability {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Availability {
     /// Closed.
     #[must_use]

@@ -8,6 +8,7 @@ use super::pipeline::Pipeline;
 use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
 use super::settle::{self, Success, When};
 use super::{Engine, report};
+use crate::action::check_first_keyword;
 use std::time::{Duration, Instant};
 use tokio_postgres::{Error, Statement};
 
@@ -20,8 +21,8 @@ pub enum Batched {
     Failed {
         /// The channel whose action failed.
         culprit: Option<String>,
-        /// The error, for the debug log.
-        error: StepError,
+        /// What failed, for the debug log.
+        error: String,
     },
 }
 
@@ -33,10 +34,19 @@ pub async fn run(
     claimed_at: Instant,
 ) -> Result<Batched, StepError> {
     let held = claimed.held();
+    // A channel may have been given another action since it was found to be fast. Its single run says what is wrong with it.
+    let unfit = |event: &&Event| check_first_keyword(&event.action.sql).is_err();
+    if let Some(event) = claimed.attempts.iter().find(unfit) {
+        return Ok(unfit_action(event));
+    }
     let actions = match prepare_actions(session, &claimed.attempts, &held).await {
         Ok(actions) => actions,
         Err(failed) => return as_failed(failed),
     };
+    let mut pairs = claimed.attempts.iter().zip(&actions);
+    if let Some((event, _)) = pairs.find(|(_, action)| action.params().len() > 1) {
+        return Ok(unfit_action(event));
+    }
     let successes = match run_actions(session, claimed, &actions, &held, claimed_at).await {
         Ok(successes) => successes,
         Err(failed) => return as_failed(failed),
@@ -48,7 +58,13 @@ pub async fn run(
         let channel = &success.event.channel;
         engine.sql.paces.succeeded(channel, success.took);
         engine.sql.paces.batch_ended(channel, false);
-        report::attempt(engine, success.event, super::verdict::Verdict::Done, &None, success.took);
+        report::attempt(
+            engine,
+            success.event,
+            super::verdict::Verdict::Done,
+            None,
+            success.took,
+        );
     }
     report::endings(engine, &claimed.endings);
     Ok(Batched::Settled)
@@ -58,7 +74,15 @@ fn as_failed((culprit, error): (Option<String>, StepError)) -> Result<Batched, S
     if error.ends_session() {
         return Err(error);
     }
+    let error = shared::db::error_chain::ErrorChain(&error).to_string();
     Ok(Batched::Failed { culprit, error })
+}
+
+fn unfit_action(event: &Event) -> Batched {
+    Batched::Failed {
+        culprit: Some(event.channel.clone()),
+        error: "an action that is not allowed".to_owned(),
+    }
 }
 
 /// Prepares, under the settings they will run with, the actions this session has not met yet.
@@ -106,7 +130,8 @@ async fn run_actions<'a>(
         .collect();
     let after = session.after_action();
     let client = session.client();
-    let mut pipeline: Pipeline<'_, Result<(), Error>> = Pipeline::with_capacity(resets.len() * 2 + 1);
+    let mut pipeline: Pipeline<'_, Result<(), Error>> =
+        Pipeline::with_capacity(resets.len() * 2 + 1);
     for ((event, action), reset) in claimed.attempts.iter().zip(actions).zip(&resets) {
         pipeline.push(client.batch_execute(reset));
         pipeline.push(session.run_action(action, event.payload.as_deref()));
@@ -145,7 +170,9 @@ fn even_out(successes: &mut [Success<'_>]) {
     let Some(mean) = total.checked_div(u32::try_from(successes.len()).unwrap_or(u32::MAX)) else {
         return;
     };
-    let mut started = successes.first().map_or(Duration::ZERO, |first| first.started);
+    let mut started = successes
+        .first()
+        .map_or(Duration::ZERO, |first| first.started);
     for success in successes {
         success.started = started;
         success.took = mean;
@@ -193,8 +220,7 @@ async fn settle_and_commit(
     let deadline = Instant::now() + ANSWER_LIMIT;
     while let Some(result) = {
         let next = async { pipeline.next().await.transpose() };
-        within(deadline.saturating_duration_since(Instant::now()), next)
-            .await?
+        within(deadline.saturating_duration_since(Instant::now()), next).await?
     } {
         let () = result;
     }

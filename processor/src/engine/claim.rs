@@ -80,7 +80,7 @@ async fn begin_and_claim(
 ) -> Result<Claimed, StepError> {
     let both = async {
         // Polled in order, so the BEGIN is on the wire first; an error of it fails the claim too.
-        let (_, rows) = futures_util::future::try_join(
+        let ((), rows) = futures_util::future::try_join(
             session.begin(),
             session.client().query(statement, parameters),
         )

@@ -4,6 +4,7 @@
 //! [`Availability`](super::availability::Availability), so that a database that is down, demoted or shutting down is met by one task and logged once.
 
 use super::session::{StepError, within};
+use super::wire::Timestamp;
 use super::{Engine, TOPIC_CONTROL, TOPIC_NOTIFY, TOPIC_SQL};
 use crate::preflight;
 use postgres_types::ToSql;
@@ -17,7 +18,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
-use super::wire::Timestamp;
 
 /// Pause between two looks at the controls.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -55,8 +55,6 @@ pub fn settings() -> Vec<(&'static str, String)> {
 pub enum Ended {
     /// It was told to.
     Told,
-    /// `pgrelay.stop()`.
-    Stopped,
     /// A preflight finding blocks.
     Blocked,
 }
@@ -178,7 +176,9 @@ impl Control {
             }
             if probed.elapsed() >= PROBE_EVERY {
                 probed = Instant::now();
-                if let Err(ConnectError::NotAccepting { .. }) = connect(&self.engine.connector).await {
+                if let Err(ConnectError::NotAccepting { .. }) =
+                    connect(&self.engine.connector).await
+                {
                     return Some(Left::Unwelcome("the server is shutting down"));
                 }
             }
@@ -224,8 +224,14 @@ impl Control {
         };
         for finding in &findings {
             match finding.severity {
-                preflight::Severity::Blocking => error!(finding = finding.code, "{}: {}", finding.code, finding.message),
-                preflight::Severity::Warning => warn!(finding = finding.code, "{}: {}", finding.code, finding.message),
+                preflight::Severity::Blocking => error!(
+                    finding = finding.code,
+                    "{}: {}", finding.code, finding.message
+                ),
+                preflight::Severity::Warning => warn!(
+                    finding = finding.code,
+                    "{}: {}", finding.code, finding.message
+                ),
             }
         }
         Ok(preflight::any_blocks(&findings))
@@ -247,10 +253,11 @@ impl Control {
             &engine.shutdown.tracker,
         );
         engine.set_listener(Some(listener.handle()));
-        engine
-            .shutdown
-            .tracker
-            .spawn(forward(Arc::clone(engine), listener, Arc::clone(&self.look)));
+        engine.shutdown.tracker.spawn(forward(
+            Arc::clone(engine),
+            listener,
+            Arc::clone(&self.look),
+        ));
         engine.availability.open();
         self.access = Some(token);
         self.said.clear();
@@ -324,8 +331,8 @@ impl Control {
             return Ok(Some(Left::Unwelcome("the server became a standby")));
         }
         if row.get("stop") && !self.engine.shutdown.token.is_cancelled() {
-            info!("stopped by pgrelay.stop()");
-            return Ok(Some(Left::For(Ended::Stopped)));
+            info!("stopped by pgrelay.stop(): draining");
+            self.engine.shutdown.token.cancel();
         }
         let paused: bool = row.get("paused");
         if paused != self.paused {
@@ -335,7 +342,11 @@ impl Control {
             self.wake_pools();
         }
         let generation: i64 = row.get("reload_generation");
-        if self.reload_generation.replace(generation).is_some_and(|before| before != generation) {
+        if self
+            .reload_generation
+            .replace(generation)
+            .is_some_and(|before| before != generation)
+        {
             info!("reload requested: preflight and new sessions");
             if let Ok(true) = self.preflight().await {
                 return Ok(Some(Left::For(Ended::Blocked)));
@@ -377,7 +388,11 @@ async fn upkeep(session: &Session) -> Result<(), StepError> {
         "SELECT CASE WHEN pg_try_advisory_xact_lock($1) THEN pgrelay._publish_twin_floor() END",
     ];
     for step in STEPS {
-        within(super::session::ANSWER_LIMIT, session.client.execute(step, &[&UPKEEP])).await?;
+        within(
+            super::session::ANSWER_LIMIT,
+            session.client.execute(step, &[&UPKEEP]),
+        )
+        .await?;
     }
     Ok(())
 }

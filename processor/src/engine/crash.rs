@@ -8,6 +8,10 @@ use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
 use postgres_types::ToSql;
 use tokio_postgres::error::SqlState;
 
+/// Only events that are still pending: a COMMIT whose answer was lost may have ended them.
+const MARK: &str = "INSERT INTO pgrelay.crashes (queue_id, processor, counted) \
+             SELECT q.id, $2, $3 FROM pgrelay.queue AS q WHERE q.id = ANY ($1::bigint[]) AND q.status = 'pending'";
+
 /// What a worker held when its session was lost.
 #[derive(Debug)]
 pub struct Lost {
@@ -42,8 +46,6 @@ impl Lost {
             return Ok(());
         }
         let alone = self.ids.len() == 1;
-        const MARK: &str = "INSERT INTO pgrelay.crashes (queue_id, processor, counted) \
-             SELECT q.id, $2, $3 FROM pgrelay.queue AS q WHERE q.id = ANY ($1::bigint[]) AND q.status = 'pending'";
         let parameters: [&(dyn ToSql + Sync); 3] = [&self.ids, &engine.id, &alone];
         let marked = now.client().execute(MARK, &parameters);
         let marked = within(ANSWER_LIMIT, marked).await?;

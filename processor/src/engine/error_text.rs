@@ -9,7 +9,11 @@ pub fn storable(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(LIMIT));
     for c in text.chars() {
         let keep = !c.is_control() || matches!(c, '\n' | '\t');
-        let needed = if keep { c.len_utf8() } else { "\\u{ffff}".len() };
+        let needed = if keep {
+            c.len_utf8()
+        } else {
+            "\\u{ffff}".len()
+        };
         if out.len() + needed > LIMIT - '…'.len_utf8() {
             out.push('…');
             break;
@@ -32,7 +36,7 @@ pub fn of_server_error(error: &tokio_postgres::Error) -> String {
     let mut text = said.message().to_owned();
     for (label, part) in [("DETAIL", said.detail()), ("HINT", said.hint())] {
         if let Some(part) = part {
-            text.push_str("\n");
+            text.push('\n');
             text.push_str(label);
             text.push_str(": ");
             text.push_str(part);

@@ -111,7 +111,10 @@ fn refusal(row: &Row) -> Option<Refusal> {
         return resolve(Verdict::Expired, "killed by pgrelay.kill()".to_owned());
     }
     if row.get("expired") {
-        return resolve(Verdict::Expired, "expire_at passed before an attempt".to_owned());
+        return resolve(
+            Verdict::Expired,
+            "expire_at passed before an attempt".to_owned(),
+        );
     }
     if !row.get::<_, bool>("registered") {
         return resolve(Verdict::Invalid, "the channel is not registered".to_owned());
@@ -120,7 +123,8 @@ fn refusal(row: &Row) -> Option<Refusal> {
         return resolve(Verdict::Invalid, "the channel is disabled".to_owned());
     }
     if crashes >= CRASHES_MAX {
-        let reason = format!("the database session was lost {crashes} times while this event's action ran");
+        let reason =
+            format!("the database session was lost {crashes} times while this event's action ran");
         return resolve(Verdict::Failed, reason);
     }
     (!row.get::<_, bool>("in_lane")).then_some(Refusal::WrongLane)

@@ -40,6 +40,12 @@ pub struct FullLook<'a> {
     began: Instant,
 }
 
+impl Default for Floor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Floor {
     /// A floor below everything.
     #[must_use]
@@ -142,7 +148,11 @@ mod tests {
         floor.passed(key(10, 5));
         assert_eq!(floor.start(), key(10, 6));
         floor.passed(key(9, 1));
-        assert_eq!(floor.start(), key(10, 6), "a slower claim does not lower it");
+        assert_eq!(
+            floor.start(),
+            key(10, 6),
+            "a slower claim does not lower it"
+        );
         floor.lower(key(9, 1));
         assert_eq!(floor.start(), key(9, 1));
     }
@@ -162,7 +172,10 @@ mod tests {
         assert!(floor.try_full_look().is_none(), "one at a time");
         std::thread::sleep(std::time::Duration::from_millis(5));
         drop(look);
-        assert!(floor.try_full_look().is_none(), "not before nine times its cost");
+        assert!(
+            floor.try_full_look().is_none(),
+            "not before nine times its cost"
+        );
         assert!(floor.until_full_look() > std::time::Duration::from_millis(20));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::{debug, info};
 
 /// Pause between two rounds.
-const EVERY: Duration = Duration::from_secs(60);
+const EVERY: Duration = Duration::from_mins(1);
 /// Pause between two steps, so that pruning stays in the background.
 const BREATH: Duration = Duration::from_millis(20);
 /// Longest step.
@@ -16,9 +16,17 @@ const STEP_LIMIT: Duration = Duration::from_secs(30);
 /// Whoever holds this session lock is the janitor.
 const JANITOR: i64 = 5_283_403;
 
+/// Takes the janitor's lock, if it is free.
+const TRY: &str = "SELECT pg_catalog.pg_try_advisory_lock($1)";
+
 /// Prunes once a minute until the drain.
 pub async fn run(engine: Arc<Engine>) {
-    while engine.availability.granted(&engine.shutdown.token).await.is_some() {
+    while engine
+        .availability
+        .granted(&engine.shutdown.token)
+        .await
+        .is_some()
+    {
         if let Err(error) = round(&engine).await {
             debug!("pruning is put off: {error}");
         }
@@ -31,12 +39,23 @@ async fn round(engine: &Engine) -> Result<(), super::session::OpenError> {
         .connector
         .connect("pg-relay-processor janitor", &super::control::settings())
         .await?;
-    const TRY: &str = "SELECT pg_catalog.pg_try_advisory_lock($1)";
     let lock = session.client.query_one(TRY, &[&JANITOR]);
     if within(STEP_LIMIT, lock).await?.get(0) {
-        let events = prune(engine, &session, "SELECT p.last_id, p.deleted FROM pgrelay._prune_queue($1) AS p").await?;
-        let rows = prune(engine, &session, "SELECT p.last_id, p.deleted FROM pgrelay._prune_log($1) AS p").await?;
-        let registry = session.client.execute("SELECT pgrelay._prune_registry()", &[]);
+        let events = prune(
+            engine,
+            &session,
+            "SELECT p.last_id, p.deleted FROM pgrelay._prune_queue($1) AS p",
+        )
+        .await?;
+        let rows = prune(
+            engine,
+            &session,
+            "SELECT p.last_id, p.deleted FROM pgrelay._prune_log($1) AS p",
+        )
+        .await?;
+        let registry = session
+            .client
+            .execute("SELECT pgrelay._prune_registry()", &[]);
         within(STEP_LIMIT, registry).await?;
         if events + rows > 0 {
             info!("pruned {events} finished events and {rows} log rows past their retention");

@@ -35,6 +35,12 @@ impl Drop for Seat<'_> {
     }
 }
 
+impl Default for Lanes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Lanes {
     /// Nothing known.
     #[must_use]
@@ -47,9 +53,9 @@ impl Lanes {
 
     /// Takes the seat of `lane`, unless a sibling has it.
     pub fn sit(&self, lane: i64) -> Option<Seat<'_>> {
-        self.busy()
-            .insert(lane)
-            .then_some(Seat { lanes: self, lane })
+        // Made only once it is taken: a Seat that is dropped frees the lane.
+        let taken = self.busy().insert(lane);
+        taken.then(|| Seat { lanes: self, lane })
     }
 
     fn busy(&self) -> std::sync::MutexGuard<'_, HashSet<i64>> {
@@ -141,7 +147,7 @@ pub async fn claim_head(
     seat: &Seat<'_>,
 ) -> Result<Option<Claimed>, StepError> {
     let lock = async {
-        let (_, row) = futures_util::future::try_join(
+        let ((), row) = futures_util::future::try_join(
             session.begin(),
             session
                 .client()
@@ -152,11 +158,8 @@ pub async fn claim_head(
     };
     if within(ANSWER_LIMIT, lock).await? {
         // A statement of its own: its snapshot is taken after the lock, so it sees what the last holder committed.
-        let parameters: [&(dyn ToSql + Sync); 3] = [
-            &seat.lane,
-            &engine.served.include,
-            &engine.served.exclude,
-        ];
+        let parameters: [&(dyn ToSql + Sync); 3] =
+            [&seat.lane, &engine.served.include, &engine.served.exclude];
         let claimed = claim::head(session, &parameters).await?;
         if claimed.taken > 0 {
             return Ok(Some(claimed));
@@ -164,4 +167,20 @@ pub async fn claim_head(
     }
     session.rollback().await?;
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lanes;
+
+    #[test]
+    fn a_seat_is_had_once_and_again_when_it_is_free() {
+        let lanes = Lanes::new();
+        let seat = lanes.sit(1).expect("the lane is free");
+        assert!(lanes.sit(1).is_none(), "a sibling has it");
+        assert!(lanes.sit(1).is_none(), "asking does not free it");
+        assert!(lanes.sit(2).is_some(), "another lane is free");
+        drop(seat);
+        assert!(lanes.sit(1).is_some());
+    }
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tracing::{debug, warn};
 
 /// Longest silence inside a transaction: longer than the longest send, 120 s.
-const LONGEST_HOLD: Duration = Duration::from_secs(180);
+const LONGEST_HOLD: Duration = Duration::from_mins(3);
 /// Candidates of one look.
 const CANDIDATES: i64 = 20;
 /// The companion that sends notifications.
@@ -102,8 +102,8 @@ impl NotifyWorker {
 
     /// Whether an event was resolved.
     async fn turn(&self, session: &WorkerSession) -> Result<bool, StepError> {
-        for id in self.candidates(session).await? {
-            if let Some(mut claimed) = claim_one(session, id).await? {
+        for (id, lane) in self.candidates(session).await? {
+            if let Some(mut claimed) = claim_one(session, id, lane).await? {
                 self.resolve(session, &mut claimed).await?;
                 return Ok(true);
             }
@@ -112,7 +112,10 @@ impl NotifyWorker {
     }
 
     /// Due events, from the beginning: the backlog of this pool is short, since sends are slow and few.
-    async fn candidates(&self, session: &WorkerSession) -> Result<Vec<i64>, StepError> {
+    async fn candidates(
+        &self,
+        session: &WorkerSession,
+    ) -> Result<Vec<(i64, Option<i64>)>, StepError> {
         let start = Key::MIN;
         let served = &self.engine.served;
         let parameters: [&(dyn ToSql + Sync); 6] = [
@@ -126,7 +129,10 @@ impl NotifyWorker {
         let statement = &session.statements.due_notify;
         let query = session.client().query(statement, &parameters);
         let rows = within(ANSWER_LIMIT, query).await?;
-        Ok(rows.iter().map(|row| row.get("id")).collect())
+        Ok(rows
+            .iter()
+            .map(|row| (row.get("id"), row.get("lane")))
+            .collect())
     }
 
     /// Resolves a claimed event: as the claim says, or by the state of the notifier.
@@ -138,7 +144,7 @@ impl NotifyWorker {
         let engine = &self.engine;
         for event in std::mem::take(&mut claimed.attempts) {
             let reason = unservable(&notifier(session).await?);
-            claimed.endings.push(failed(event, reason));
+            claimed.endings.push(failed(event, &reason));
         }
         let Some(ending) = claimed.endings.first() else {
             return session.rollback().await;
@@ -171,12 +177,19 @@ impl NotifyWorker {
 }
 
 /// Claims one event. `None`, with no transaction open: it is claimed, finished or not due.
-async fn claim_one(session: &WorkerSession, id: i64) -> Result<Option<Claimed>, StepError> {
-    const LOCK: &str = "SELECT pg_try_advisory_xact_lock(pgrelay._claim_key($1))";
+async fn claim_one(
+    session: &WorkerSession,
+    id: i64,
+    lane: Option<i64>,
+) -> Result<Option<Claimed>, StepError> {
+    // The lane first: whoever has it may then take its head. A row without a lane takes its claim lock only.
+    const LOCK: &str = "SELECT CASE WHEN $2::bigint IS NULL OR pg_try_advisory_xact_lock($2) \
+         THEN pg_try_advisory_xact_lock(pgrelay._claim_key($1)) ELSE false END";
+    let parameters: [&(dyn ToSql + Sync); 2] = [&id, &lane];
     let lock = async {
-        let (_, row) = futures_util::future::try_join(
+        let ((), row) = futures_util::future::try_join(
             session.begin(),
-            session.client().query_one(LOCK, &[&id]),
+            session.client().query_one(LOCK, &parameters),
         )
         .await?;
         Ok(row.get(0))
@@ -204,9 +217,9 @@ async fn notifier(session: &WorkerSession) -> Result<Notifier, StepError> {
 /// Why an event cannot be sent, confirmed by a fresh look.
 fn unservable(notifier: &Notifier) -> String {
     match notifier {
-        Notifier::Absent => format!(
-            "the notifier is not installed: pgrelay.companions has no row named {NOTIFIER}"
-        ),
+        Notifier::Absent => {
+            format!("the notifier is not installed: pgrelay.companions has no row named {NOTIFIER}")
+        }
         Notifier::Installed { version } => format!(
             "the installed notifier {version} needs a Processor that sends notifications; this one, version {}, does not",
             env!("CARGO_PKG_VERSION")
@@ -214,14 +227,14 @@ fn unservable(notifier: &Notifier) -> String {
     }
 }
 
-fn failed(event: Event, reason: String) -> Ending {
+fn failed(event: Event, reason: &str) -> Ending {
     Ending {
         id: event.id,
         attempt: event.attempt(),
         channel: event.channel,
         verdict: Verdict::Failed,
         sqlstate: None,
-        error: Some(super::error_text::storable(&reason)),
+        error: Some(super::error_text::storable(reason)),
         served_by: None,
     }
 }

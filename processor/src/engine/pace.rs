@@ -15,7 +15,7 @@ const SLOW: Duration = Duration::from_millis(5);
 /// Largest batch.
 pub const BATCH_MAX: usize = 100;
 /// How long a channel whose batches fail stays single.
-const COOLING: Duration = Duration::from_secs(60);
+const COOLING: Duration = Duration::from_mins(1);
 /// Counts are halved here, so that old news fades.
 const WINDOW: u32 = 2_000;
 
@@ -39,7 +39,10 @@ impl Paces {
         let Some(pace) = paces.get_mut(channel) else {
             return false;
         };
-        if pace.single_until.is_some_and(|until| until > Instant::now()) {
+        if pace
+            .single_until
+            .is_some_and(|until| until > Instant::now())
+        {
             return false;
         }
         pace.single_until = None;
@@ -92,6 +95,12 @@ impl Paces {
 #[derive(Debug)]
 pub struct BatchSize(usize);
 
+impl Default for BatchSize {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl BatchSize {
     /// One.
     #[must_use]
@@ -107,7 +116,8 @@ impl BatchSize {
 
     /// A batch of `events` took `took`: aim at ten milliseconds, at most doubling.
     pub fn succeeded(&mut self, events: usize, took: Duration) {
-        let each = took.max(Duration::from_micros(1)) / u32::try_from(events.max(1)).unwrap_or(u32::MAX);
+        let each =
+            took.max(Duration::from_micros(1)) / u32::try_from(events.max(1)).unwrap_or(u32::MAX);
         let fitting = BATCH_TARGET.as_nanos() / each.as_nanos().max(1);
         let fitting = usize::try_from(fitting).unwrap_or(BATCH_MAX);
         self.0 = fitting.clamp(1, BATCH_MAX).min(self.0.saturating_mul(2));

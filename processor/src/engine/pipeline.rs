@@ -14,6 +14,7 @@ pub struct Pipeline<'a, T> {
 
 impl<'a, T: 'a> Pipeline<'a, T> {
     /// No statements yet, room for `steps`.
+    #[must_use]
     pub fn with_capacity(steps: usize) -> Self {
         Self {
             steps: std::collections::VecDeque::with_capacity(steps),

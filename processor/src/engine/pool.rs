@@ -24,6 +24,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// Longest wait for the sleeper's lock.
 const LOCK_LIMIT: Duration = Duration::from_secs(2);
 
+/// Takes the sleeper's lock beside other sleepers.
+const TAKE: &str = "SELECT pg_catalog.pg_try_advisory_lock_shared($1)";
+/// Lets go of it.
+const RELEASE: &str = "SELECT pg_catalog.pg_advisory_unlock_shared($1)";
+
 /// What one kind of workers shares.
 #[derive(Debug)]
 pub struct Pool {
@@ -151,7 +156,6 @@ impl Sleeper {
             return Hold::AsBefore;
         }
         // Producers hold the exclusive lock for microseconds while they ask; one that never lets go costs us wake-ups, not events.
-        const TAKE: &str = "SELECT pg_catalog.pg_try_advisory_lock_shared($1)";
         match tokio::time::timeout(LOCK_LIMIT, client.query_one(TAKE, &[&self.key])).await {
             Ok(Ok(row)) if row.get(0) => {
                 *held_on = Arc::downgrade(&client);
@@ -166,7 +170,6 @@ impl Sleeper {
     }
 
     async fn release(&self) {
-        const RELEASE: &str = "SELECT pg_catalog.pg_advisory_unlock_shared($1)";
         let mut held_on = self.held_on.lock().await;
         let Some(client) = std::mem::take(&mut *held_on).upgrade() else {
             return;

@@ -24,10 +24,9 @@ impl Counters {
         let counter = match verdict {
             Verdict::Done => &self.ok,
             Verdict::Retry(_) => &self.retried,
-            Verdict::RetriesExhausted
-            | Verdict::Failed
-            | Verdict::Expired
-            | Verdict::Invalid => &self.failed,
+            Verdict::RetriesExhausted | Verdict::Failed | Verdict::Expired | Verdict::Invalid => {
+                &self.failed
+            }
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }
@@ -38,7 +37,7 @@ pub fn attempt(
     engine: &Engine,
     event: &Event,
     verdict: Verdict,
-    failure: &Option<&Failure>,
+    failure: Option<&Failure>,
     took: Duration,
 ) {
     engine.counters.count(verdict);
@@ -51,16 +50,29 @@ pub fn attempt(
         .unwrap_or("none");
     match verdict {
         Verdict::Done => debug!(
-            event.id = id, channel.name = channel, attempt.number = number, verdict = "ok",
+            event.id = id,
+            channel.name = channel,
+            attempt.number = number,
+            verdict = "ok",
             "event {id} of {channel}: attempt {number} succeeded in {milliseconds:.1} ms"
         ),
         Verdict::Retry(delay) => info!(
-            event.id = id, channel.name = channel, attempt.number = number, verdict = "retry_scheduled", db.sqlstate = state,
-            "event {id} of {channel}: attempt {number} failed with SQLSTATE {state}, retried in {} s", delay.as_secs()
+            event.id = id,
+            channel.name = channel,
+            attempt.number = number,
+            verdict = "retry_scheduled",
+            db.sqlstate = state,
+            "event {id} of {channel}: attempt {number} failed with SQLSTATE {state}, retried in {} s",
+            delay.as_secs()
         ),
         Verdict::RetriesExhausted | Verdict::Failed | Verdict::Expired | Verdict::Invalid => warn!(
-            event.id = id, channel.name = channel, attempt.number = number, verdict = verdict.log_status(), db.sqlstate = state,
-            "event {id} of {channel}: attempt {number} ended as {} with SQLSTATE {state}; pgrelay.log has the error", verdict.log_status()
+            event.id = id,
+            channel.name = channel,
+            attempt.number = number,
+            verdict = verdict.log_status(),
+            db.sqlstate = state,
+            "event {id} of {channel}: attempt {number} ended as {} with SQLSTATE {state}; pgrelay.log has the error",
+            verdict.log_status()
         ),
     }
 }
@@ -71,13 +83,19 @@ pub fn endings(engine: &Engine, endings: &[Ending]) {
         engine.counters.count(ending.verdict);
         let (id, channel) = (ending.id, ending.channel.as_str());
         if let Some(twin) = ending.served_by {
-            debug!(event.id = id, channel.name = channel, "event {id} of {channel}: served by the run of event {twin}");
+            debug!(
+                event.id = id,
+                channel.name = channel,
+                "event {id} of {channel}: served by the run of event {twin}"
+            );
             continue;
         }
         let status = ending.verdict.log_status();
         let reason = ending.error.as_deref().unwrap_or_default();
         info!(
-            event.id = id, channel.name = channel, verdict = status,
+            event.id = id,
+            channel.name = channel,
+            verdict = status,
             "event {id} of {channel}: {status}, {reason}"
         );
     }

@@ -18,6 +18,7 @@ pub const OWN_SETTINGS: &str = "SET LOCAL search_path = pg_catalog, pg_temp; \
      SET LOCAL lock_timeout = 5000; \
      SET LOCAL enable_seqscan = off; \
      SET LOCAL enable_bitmapscan = off; \
+     SET LOCAL enable_sort = off; \
      SET LOCAL jit = off; \
      SET LOCAL plan_cache_mode = force_generic_plan";
 
@@ -25,8 +26,7 @@ pub const OWN_SETTINGS: &str = "SET LOCAL search_path = pg_catalog, pg_temp; \
 const RESET: &str = "RESET ALL; RESET SESSION AUTHORIZATION; RESET ROLE; DISCARD TEMP; CLOSE ALL";
 
 /// Once for each transaction, since each of them costs a statement: session locks and topics an action left behind.
-const RELEASE_AND_COMMIT: &str =
-    "SELECT pg_catalog.pg_advisory_unlock_all(); UNLISTEN *; COMMIT";
+const RELEASE_AND_COMMIT: &str = "SELECT pg_catalog.pg_advisory_unlock_all(); UNLISTEN *; COMMIT";
 
 /// Longest wait for an answer to a statement of ours: longer than its statement_timeout, so that it is the network that failed.
 pub const ANSWER_LIMIT: Duration = Duration::from_secs(40);
@@ -164,7 +164,7 @@ impl WorkerSession {
         let mut reset = RESET.to_owned();
         if !session.startup_settings_honoured {
             for (name, value) in &settings {
-                reset.push_str(&format!("; SET {name} = '{value}'"));
+                reset = format!("{reset}; SET {name} = '{value}'");
             }
         }
         let prepared = within(ANSWER_LIMIT, prepare(&session.client)).await;
@@ -216,7 +216,10 @@ impl WorkerSession {
 
     /// Ends the transaction without a trace.
     pub async fn rollback(&self) -> Result<(), StepError> {
-        let text = format!("ROLLBACK; {}; SELECT pg_catalog.pg_advisory_unlock_all()", self.reset);
+        let text = format!(
+            "ROLLBACK; {}; SELECT pg_catalog.pg_advisory_unlock_all()",
+            self.reset
+        );
         within(ANSWER_LIMIT, self.client().batch_execute(&text)).await
     }
 
@@ -282,7 +285,10 @@ impl WorkerSession {
     /// Waits until the end of the session is known, since its reason arrives with it.
     pub async fn closed(&self) {
         const LIMIT: Duration = Duration::from_secs(1);
-        if tokio::time::timeout(LIMIT, self.session.farewell.closed()).await.is_err() {
+        if tokio::time::timeout(LIMIT, self.session.farewell.closed())
+            .await
+            .is_err()
+        {
             tracing::debug!("the socket of a lost session is still open");
         }
     }
@@ -322,9 +328,7 @@ fn start_up_settings(longest_hold: Duration) -> Vec<(&'static str, String)> {
 
 async fn prepare(client: &Client) -> Result<(Statements, String, i64), tokio_postgres::Error> {
     client
-        .batch_execute(
-            "SET statement_timeout = 30000; SET search_path = pg_catalog, pg_temp",
-        )
+        .batch_execute("SET statement_timeout = 30000; SET search_path = pg_catalog, pg_temp")
         .await?;
     let statements = Statements::prepare(client).await?;
     let row = client

@@ -86,14 +86,8 @@ mod tests {
     fn a_transient_failure_is_retried_until_the_limit() {
         let verdict = |count, max| after_failure(Judgement::Transient, count, max);
         assert_eq!(verdict(0, 0), Some(Verdict::RetriesExhausted));
-        assert_eq!(
-            verdict(0, 2),
-            Some(Verdict::Retry(Duration::from_secs(3)))
-        );
-        assert_eq!(
-            verdict(1, 2),
-            Some(Verdict::Retry(Duration::from_secs(5)))
-        );
+        assert_eq!(verdict(0, 2), Some(Verdict::Retry(Duration::from_secs(3))));
+        assert_eq!(verdict(1, 2), Some(Verdict::Retry(Duration::from_secs(5))));
         assert_eq!(verdict(2, 2), Some(Verdict::RetriesExhausted));
     }
 

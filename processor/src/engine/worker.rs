@@ -29,7 +29,20 @@ const LANES_EVERY: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 enum Todo {
     Batch(Vec<i64>),
-    Single(i64),
+    Single {
+        id: i64,
+        /// It was in a batch that failed with nobody to blame: it is to blame if it fails now.
+        suspected: bool,
+    },
+}
+
+impl Todo {
+    const fn single(id: i64) -> Self {
+        Self::Single {
+            id,
+            suspected: false,
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -46,6 +59,8 @@ pub struct Worker {
     /// Events whose actions are running, for the marks after a crash.
     running: Vec<i64>,
     lanes_seen: Instant,
+    /// See [`Todo::Single`].
+    suspected: bool,
 }
 
 impl Worker {
@@ -58,6 +73,7 @@ impl Worker {
             todo: VecDeque::new(),
             running: Vec::new(),
             lanes_seen: Instant::now(),
+            suspected: false,
         }
     }
 
@@ -67,7 +83,8 @@ impl Worker {
         let mut lost: Option<Lost> = None;
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
         while let Some(access) = engine.availability.granted(&engine.shutdown.token).await {
-            let opened = WorkerSession::open(&engine.connector, "pg-relay-processor sql", LONGEST_HOLD);
+            let opened =
+                WorkerSession::open(&engine.connector, "pg-relay-processor sql", LONGEST_HOLD);
             let mut session = match opened.await {
                 Ok(session) => session,
                 Err(error) => {
@@ -229,7 +246,7 @@ impl Worker {
         }
         session.rollback_empty().await?;
         let suspects = claim::suspects(&engine, session).await?;
-        self.todo.extend(suspects.into_iter().map(Todo::Single));
+        self.todo.extend(suspects.into_iter().map(Todo::single));
         Ok(if self.todo.is_empty() {
             Turn::Idle
         } else {
@@ -255,12 +272,21 @@ impl Worker {
     async fn run_todo(&mut self, session: &mut WorkerSession, todo: Todo) -> Result<(), StepError> {
         let claimed = match &todo {
             Todo::Batch(ids) => claim::by_ids(session, ids).await?,
-            Todo::Single(id) => claim::by_ids(session, &[*id]).await?,
+            Todo::Single { id, .. } => claim::by_ids(session, &[*id]).await?,
         };
         if claimed.taken == 0 {
             return session.rollback_empty().await;
         }
-        self.run_claimed(session, claimed).await
+        self.suspected = matches!(
+            todo,
+            Todo::Single {
+                suspected: true,
+                ..
+            }
+        );
+        let run = self.run_claimed(session, claimed).await;
+        self.suspected = false;
+        run
     }
 
     /// Runs what a claim took: alone, as a batch, or, when it does not go together, in parts.
@@ -284,7 +310,7 @@ impl Worker {
                     return self.run_batch(session, &claimed, claimed_at).await;
                 }
                 self.todo
-                    .extend(apart.iter().map(|event| Todo::Single(event.id)));
+                    .extend(apart.iter().map(|event| Todo::single(event.id)));
                 if !together.is_empty() {
                     let ids = together.iter().map(|event| event.id).collect();
                     self.todo.push_front(Todo::Batch(ids));
@@ -315,14 +341,21 @@ impl Worker {
         if engine.sql.paces.batchable(&event.channel) {
             self.size.succeeded(1, claimed_at.elapsed());
         }
-        if let Attempted::CommitFailed(failure, judgement) = attempted {
-            session.rollback().await?;
-            let again = claim::by_ids(session, &[event.id]).await?;
-            if again.attempts.is_empty() {
-                // Another worker has it by now: the verdict is theirs to find.
-                return claim::let_go(&engine, session, &again).await;
+        let well = match attempted {
+            Attempted::Settled { well } => well,
+            Attempted::CommitFailed(failure, judgement) => {
+                session.rollback().await?;
+                let again = claim::by_ids(session, &[event.id]).await?;
+                if again.attempts.is_empty() {
+                    // Another worker has it by now: the verdict is theirs to find.
+                    return claim::let_go(&engine, session, &again).await;
+                }
+                attempt::settle_again(&engine, session, &again, failure, judgement).await?;
+                false
             }
-            attempt::settle_again(&engine, session, &again, failure, judgement).await?;
+        };
+        if self.suspected && !well {
+            engine.sql.paces.batch_ended(&event.channel, true);
         }
         Ok(())
     }
@@ -344,29 +377,18 @@ impl Worker {
             }
             Batched::Failed { culprit, error } => {
                 let count = claimed.attempts.len();
-                debug!(
-                    "a batch of {count} failed and its events run singly: {}",
-                    shared::db::error_chain::ErrorChain(&error)
-                );
-                blame(&engine, claimed, culprit.as_deref());
-                let singles = claimed.attempts.iter().map(|event| Todo::Single(event.id));
-                self.todo.extend(singles);
+                debug!("a batch of {count} failed and its events run singly: {error}");
+                if let Some(culprit) = &culprit {
+                    engine.sql.paces.batch_ended(culprit, true);
+                }
+                let suspected = culprit.is_none();
+                let ids = claimed.attempts.iter().map(|event| event.id);
+                self.todo
+                    .extend(ids.map(|id| Todo::Single { id, suspected }));
                 self.size.restart();
                 claim::let_go(&engine, session, claimed).await?;
             }
         }
         Ok(())
-    }
-}
-
-/// A failed batch counts against the channel whose action failed; against all of them when COMMIT did.
-fn blame(engine: &Engine, claimed: &Claimed, culprit: Option<&str>) {
-    for event in &claimed.attempts {
-        if culprit.is_none_or(|culprit| culprit == event.channel) {
-            engine.sql.paces.batch_ended(&event.channel, true);
-            if culprit.is_some() {
-                return;
-            }
-        }
     }
 }

@@ -126,6 +126,15 @@ pub enum SchemaError {
         /// How long it was tried.
         limit: Duration,
     },
+    /// A signal ended it.
+    #[error("the upgrade of {name} was interrupted; the step that was under way was rolled back")]
+    Interrupted {
+        /// The package.
+        name: &'static str,
+    },
+    /// The signals that could interrupt an upgrade cannot be handled.
+    #[error("signals cannot be handled: {0}")]
+    Signals(std::io::Error),
     /// A step ran and left another version than it promises.
     #[error("upgrade of {name} to {to} left version {found}; it was rolled back")]
     WrongResult {
@@ -219,8 +228,8 @@ impl Complaint for SchemaError {
             | Self::Older { .. }
             | Self::Newer { .. }
             | Self::NoPath { .. } => Exit::PreflightBlocked,
-            Self::Locked { .. } => Exit::DatabaseUnavailable,
-            Self::WrongResult { .. } => Exit::Bug,
+            Self::Locked { .. } | Self::Interrupted { .. } => Exit::DatabaseUnavailable,
+            Self::Signals(_) | Self::WrongResult { .. } => Exit::Bug,
         }
     }
 
@@ -241,6 +250,7 @@ impl Complaint for SchemaError {
             Self::IsExtension { name, .. } => format!("ALTER EXTENSION {name} UPDATE;"),
             Self::Older { .. } => "run pg-relay-processor upgrade".to_owned(),
             Self::Newer { oldest, .. } => format!("install pg-relay-processor {oldest} or later"),
+            Self::Interrupted { .. } => "run pg-relay-processor upgrade again".to_owned(),
             Self::NoPath { .. } => {
                 "upgrade with the releases in between, one after the other".to_owned()
             }
@@ -251,6 +261,7 @@ impl Complaint for SchemaError {
             Self::Database(_)
             | Self::Script { .. }
             | Self::NotInRelease { .. }
+            | Self::Signals(_)
             | Self::WrongResult { .. }
             | Self::Write { .. } => return None,
         };

@@ -14,6 +14,7 @@ use shared::db::connect::Connector;
 use std::time::{Duration, Instant};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_util::sync::CancellationToken;
 
 const APP: &str = "pg-relay-processor upgrade";
 
@@ -63,10 +64,12 @@ impl Upgraded {
 }
 
 /// Brings `bundle` to this release. Upgraders wait for each other; a later one finds nothing to do.
+/// Cancelling `interrupt` ends it between two tries, with the fleet going on as before.
 pub async fn upgrade(
     connector: &Connector,
     bundle: &Bundle,
     patience: Patience,
+    interrupt: &CancellationToken,
 ) -> Result<Upgraded, SchemaError> {
     let mut session = oneshot::open(connector, APP).await?;
     let client = &mut session.client;
@@ -88,32 +91,25 @@ pub async fn upgrade(
         return Ok(Upgraded::Already(installed));
     }
     let mut pause = Pause::begin(client).await?;
-    let result = pause.drained(client, patience.drain).await;
-    let result = match result {
-        Ok(()) => run_steps(client, bundle, &steps, patience, &mut pause).await,
-        Err(error) => Err(error.into()),
+    let work = async {
+        pause.drained(client, patience.drain, interrupt).await?;
+        for step in steps {
+            if interrupt.is_cancelled() {
+                return Err(SchemaError::Interrupted { name: bundle.name });
+            }
+            pause.extend(client).await?;
+            run_step(client, bundle, step, patience, interrupt).await?;
+            tracing::info!("{} is at {}", bundle.name, step.to);
+        }
+        Ok::<(), SchemaError>(())
     };
+    let result = work.await;
     // Also after a failure: the fleet goes on with what is in place.
     let ended = pause.end(client).await;
     result?;
     ended?;
     session.close().await;
     Ok(Upgraded::From(installed))
-}
-
-async fn run_steps(
-    client: &mut Client,
-    bundle: &Bundle,
-    steps: &[&'static Upgrade],
-    patience: Patience,
-    pause: &mut Pause,
-) -> Result<(), SchemaError> {
-    for step in steps {
-        pause.extend(client).await?;
-        run_step(client, bundle, step, patience).await?;
-        tracing::info!("{} is at {}", bundle.name, step.to);
-    }
-    Ok(())
 }
 
 /// The SQL that [`upgrade`] would run.
@@ -173,6 +169,7 @@ async fn run_step(
     bundle: &Bundle,
     step: &Upgrade,
     patience: Patience,
+    interrupt: &CancellationToken,
 ) -> Result<(), SchemaError> {
     let started = Instant::now();
     let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(2));
@@ -195,7 +192,9 @@ async fn run_step(
             "the step to {} got no lock and tries again: {error}",
             step.to
         );
-        tokio::time::sleep(wait).await;
+        if pause::stopped_during(wait, interrupt).await {
+            return Err(SchemaError::Interrupted { name: bundle.name });
+        }
     }
 }
 

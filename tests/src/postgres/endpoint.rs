@@ -128,7 +128,11 @@ impl Endpoint {
     /// When the server refuses or does not answer.
     pub async fn connect(&self, database: &str) -> Client {
         let connected = self.try_connect(database).await;
-        connected.unwrap_or_else(|error| panic!("connecting to {}: {error}", self.url(database)))
+        connected.unwrap_or_else(|error| {
+            // Without the password: this ends up in logs.
+            let place = self.as_user(&self.user).url(database);
+            panic!("connecting to {place}: {error}")
+        })
     }
 }
 

@@ -1,5 +1,5 @@
--- Claims notify event $1 if it is still pending and due and nobody else holds its claim lock, which is taken first, in a statement
--- of its own (claim_notify_lock): this one then sees the row as it is now. The row stays unlocked while the send lasts.
+-- Reads notify event $1, whose claim lock (and lane lock, if it has a lane) the transaction holds, if it is still pending, due
+-- and the head of its lane. The locks were taken by a statement before, so this one sees what their last holders committed.
 WITH claimed AS MATERIALIZED (
     SELECT
         q.id, q.run_at, q.expire_at, q.retry_count, q.deduplicate, q.twin_key, q.lane, q.channel, q.node, q.payload
@@ -8,6 +8,20 @@ WITH claimed AS MATERIALIZED (
       AND q.action_type = 'notify'
       AND q.status = 'pending'
       AND q.run_at <= statement_timestamp()
+      AND (
+          q.lane IS NULL
+          OR q.id = (
+              SELECT h.id
+              FROM pgrelay.queue AS h
+              WHERE h.status = 'pending'
+                AND h.action_type = 'notify'
+                AND h.lane IS NOT NULL
+                AND h.lane = q.lane
+                AND h.run_at <= statement_timestamp()
+              ORDER BY h.lane, h.run_at, h.id
+              LIMIT 1
+          )
+      )
       AND NOT EXISTS (SELECT FROM pgrelay.fleet AS f WHERE f.paused_until > statement_timestamp())
 )
 SELECT

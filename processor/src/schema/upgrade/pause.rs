@@ -3,6 +3,7 @@
 use crate::oneshot::DatabaseError;
 use std::time::{Duration, Instant};
 use tokio_postgres::Client;
+use tokio_util::sync::CancellationToken;
 
 /// A pause that somebody else may have asked for as well, and that ends by itself should the
 /// upgrader die.
@@ -53,6 +54,7 @@ impl Pause {
         &self,
         client: &Client,
         limit: Duration,
+        stop: &CancellationToken,
     ) -> Result<(), DatabaseError> {
         const LOOK_EVERY: Duration = Duration::from_millis(200);
         const QUIET_LOOKS: u32 = 6;
@@ -82,7 +84,9 @@ impl Pause {
                 tracing::warn!("{held} Processor sessions still hold claims after {limit:?}");
                 return Ok(());
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            if stopped_during(LOOK_EVERY, stop).await {
+                return Ok(());
+            }
         }
     }
 
@@ -103,6 +107,11 @@ impl Pause {
             .map_err(DatabaseError::statement("ending the fleet's pause"))?;
         wake(client).await
     }
+}
+
+/// Waits; true as soon as it is to end.
+pub(super) async fn stopped_during(wait: Duration, stop: &CancellationToken) -> bool {
+    tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
 }
 
 /// The row says it all; this only has the Processors see it at once.
