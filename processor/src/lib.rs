@@ -3,6 +3,7 @@
 pub mod action;
 pub mod cli;
 pub mod config;
+pub mod demo;
 pub mod engine;
 pub mod oneshot;
 pub mod preflight;

@@ -6,7 +6,7 @@ use pg_relay_processor::cli::{Cli, Command};
 use pg_relay_processor::config::ProcessorConfig;
 use pg_relay_processor::oneshot::{Complaint, Report, complain};
 use pg_relay_processor::run::{self, Reload};
-use pg_relay_processor::{preflight, schema, status};
+use pg_relay_processor::{demo, preflight, schema, status};
 use shared::config::{ConfigError, Document, PostgresConfig};
 use shared::db::connect::Connector;
 use shared::exit::Exit;
@@ -78,10 +78,13 @@ async fn dispatch(cli: &Cli, settings: Settings, log: LogHandle) -> Exit {
         Command::Install(args) => finish(schema::install_command(&connector, &args).await),
         Command::Upgrade(args) => finish(schema::upgrade_command(&connector, args.dry_run).await),
         Command::Status(args) => finish(status::status(&connector, args.json).await),
-        // ---- To be joined up: demo ----
-        Command::Demo(_) => {
-            eprintln!("pg-relay-processor: demo is not part of this build");
-            Exit::Usage
+        Command::Demo(args) => {
+            let given = cli.database.clone();
+            demo::run(
+                args.events,
+                given.map(|url| demo::Target::given(url, connector)),
+            )
+            .await
         }
     }
 }

@@ -55,7 +55,7 @@ async fn statements_that_could_end_the_transaction_never_start() {
     let _processor = Processor::start(&db).await;
     let table = [
         ("COMMIT", "COMMIT"),
-        ("rollback", "rollback"),
+        ("rollback", "ROLLBACK"),
         ("BEGIN", "BEGIN"),
         ("END", "END"),
         ("SAVEPOINT a", "SAVEPOINT"),

@@ -112,11 +112,7 @@ async fn the_parameter_takes_the_type_that_the_action_needs() {
         ("INSERT INTO got SELECT ($1::int[])[2]", "{1,2}", "2"),
         ("INSERT INTO got SELECT $1 || $1", "ab", "abab"),
         ("INSERT INTO got VALUES ('none')", "ignored", "none"),
-        (
-            "(VALUES (1)) UNION ALL SELECT twice($1)::text::int",
-            "4",
-            "8",
-        ),
+        ("(SELECT twice($1))", "4", "8"),
         (
             "/* why */ -- so\n wItH x AS (INSERT INTO got VALUES ($1)) SELECT 1;",
             "odd",
@@ -128,11 +124,6 @@ async fn the_parameter_takes_the_type_that_the_action_needs() {
         let channel = format!("c{place}");
         register(&db, &channel, action, "").await;
         let log = run_one(&db, &channel, payload).await;
-        if action.starts_with("(VALUES") {
-            // void has no way to int: the point is that the parenthesis is accepted and the server judges.
-            assert_eq!(log.status, "error", "{action}: {log:?}");
-            continue;
-        }
         assert_eq!(log.status, "ok", "{action}: {log:?}");
         let sql = "DELETE FROM got RETURNING what";
         assert_eq!(db.query_one::<String>(sql, &[]).await, expected, "{action}");

@@ -5,8 +5,9 @@
 
 use super::claim::Claimed;
 use super::event::Event;
-use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::session::WorkerSession;
 use super::settle::{self, Failure, Success, When};
+use super::step::{ANSWER_LIMIT, StepError, within};
 use super::verdict::{Verdict, after_failure};
 use super::{Engine, error_text, report};
 use crate::action::check_first_keyword;

@@ -5,8 +5,9 @@
 use super::claim::Claimed;
 use super::event::Event;
 use super::pipeline::Pipeline;
-use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::session::WorkerSession;
 use super::settle::{self, Success, When};
+use super::step::{ANSWER_LIMIT, StepError, within};
 use super::{Engine, report};
 use crate::action::check_first_keyword;
 use std::time::{Duration, Instant};

@@ -1,8 +1,9 @@
 //! Taking events for exactly one worker.
 
 use super::event::{Event, Refusal};
-use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::session::WorkerSession;
 use super::settle::Ending;
+use super::step::{ANSWER_LIMIT, StepError, within};
 use super::verdict::Verdict;
 use super::wire::Key;
 use super::{Engine, error_text};

@@ -4,7 +4,8 @@
 //! held it writes a mark on its next session. A loss is explained when the server said goodbye for reasons of its own, or was restarted meanwhile.
 
 use super::Engine;
-use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::session::WorkerSession;
+use super::step::{ANSWER_LIMIT, StepError, within};
 use postgres_types::ToSql;
 use tokio_postgres::error::SqlState;
 

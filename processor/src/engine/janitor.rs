@@ -1,7 +1,7 @@
 //! Pruning, by any one Processor of the fleet at a time.
 
 use super::Engine;
-use super::session::{StepError, within};
+use super::step::{StepError, within};
 use shared::db::connect::Session;
 use std::sync::Arc;
 use std::time::Duration;

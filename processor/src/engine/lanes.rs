@@ -4,7 +4,8 @@
 //! under a snapshot taken after the lock and claims exactly that event.
 
 use super::claim::Claimed;
-use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::session::WorkerSession;
+use super::step::{ANSWER_LIMIT, StepError, within};
 use super::{Engine, claim};
 use postgres_types::ToSql;
 use std::collections::HashSet;

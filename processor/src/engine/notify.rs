@@ -8,8 +8,9 @@
 
 use super::claim::{self, Claimed};
 use super::event::Event;
-use super::session::{ANSWER_LIMIT, StepError, WorkerSession, within};
+use super::session::WorkerSession;
 use super::settle::{self, Ending, When};
+use super::step::{ANSWER_LIMIT, StepError, within};
 use super::verdict::Verdict;
 use super::wire::Key;
 use super::{Engine, availability::Access, report};

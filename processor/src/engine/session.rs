@@ -3,12 +3,14 @@
 //! Two sets of settings alternate in it. Our own statements run under [`OWN_SETTINGS`], set for the transaction; an action runs under what
 //! RESET ALL returns to: the defaults of its role and database, and the start-up options of the session.
 
+use super::statements::Statements;
+use super::step::{ANSWER_LIMIT, StepError, within};
 use super::wire::Payload;
 use shared::db::connect::{ConnectError, Connector, Session};
 use std::collections::HashMap;
 use std::time::Duration;
 use thiserror::Error;
-use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Statement};
 
 /// For our own statements, whatever the defaults of the database are. The scan settings leave the planner no way
@@ -28,113 +30,10 @@ const RESET: &str = "RESET ALL; RESET SESSION AUTHORIZATION; RESET ROLE; DISCARD
 /// Once for each transaction, since each of them costs a statement: session locks and topics an action left behind.
 const RELEASE_AND_COMMIT: &str = "SELECT pg_catalog.pg_advisory_unlock_all(); UNLISTEN *; COMMIT";
 
-/// Longest wait for an answer to a statement of ours: longer than its statement_timeout, so that it is the network that failed.
-pub const ANSWER_LIMIT: Duration = Duration::from_secs(40);
-
 /// What the action of a batch may take and wait for; a batch that hits these was no attempt. Without them, batches deadlock
 /// with each other and with well-behaved transactions of users.
 const BATCH_STATEMENT_TIMEOUT_MS: u32 = 250;
 const BATCH_LOCK_TIMEOUT_MS: u32 = 5;
-
-/// A step that did not succeed.
-#[derive(Debug, Error)]
-pub enum StepError {
-    /// The server or the connection reported an error.
-    #[error(transparent)]
-    Reported(#[from] tokio_postgres::Error),
-    /// Nothing was heard in time; the session is given up.
-    #[error("no answer within {} s", .0.as_secs())]
-    Silent(Duration),
-}
-
-impl StepError {
-    /// The server's SQLSTATE, if it was the server that spoke.
-    #[must_use]
-    pub fn sqlstate(&self) -> Option<&SqlState> {
-        match self {
-            Self::Reported(error) => error.code(),
-            Self::Silent(_) => None,
-        }
-    }
-
-    /// Whether the session is over. User code can raise any SQLSTATE, but neither a FATAL error nor a closed socket.
-    #[must_use]
-    pub fn ends_session(&self) -> bool {
-        match self {
-            Self::Reported(error) => error.as_db_error().is_none_or(|said| {
-                matches!(
-                    said.parsed_severity(),
-                    Some(Severity::Fatal | Severity::Panic)
-                )
-            }),
-            Self::Silent(_) => true,
-        }
-    }
-}
-
-/// Waits for `step`, but not for ever.
-pub async fn within<T>(
-    limit: Duration,
-    step: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, StepError> {
-    match tokio::time::timeout(limit, step).await {
-        Ok(result) => Ok(result?),
-        Err(_) => Err(StepError::Silent(limit)),
-    }
-}
-
-macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident = $file:literal),+ $(,)?) => {
-        /// The Processor's statements, prepared once for each session.
-        #[derive(Debug)]
-        pub struct Statements {
-            $($(#[$doc])* pub $name: Statement,)+
-        }
-
-        impl Statements {
-            /// Name and text of each of them.
-            pub const TEXTS: &'static [(&'static str, &'static str)] =
-                &[$((stringify!($name), include_str!(concat!("sql/", $file))),)+];
-
-            async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
-                Ok(Self {
-                    $($name: client.prepare(include_str!(concat!("sql/", $file))).await?,)+
-                })
-            }
-        }
-    };
-}
-
-statements! {
-    /// Due events of parallel channels.
-    claim_ready = "claim_ready.sql",
-    /// Named events.
-    claim_ids = "claim_ids.sql",
-    /// Head of a lane.
-    claim_head = "claim_head.sql",
-    /// Lanes of the first due events.
-    due_lanes = "due_lanes.sql",
-    /// Further lanes.
-    next_lanes = "next_lanes.sql",
-    /// Events marked by a crash.
-    suspects = "suspects.sql",
-    /// Twins of the events about to run.
-    fold_twins = "fold_twins.sql",
-    /// Verdict `done` for many.
-    settle_done = "settle_done.sql",
-    /// Other verdicts.
-    settle_other = "settle_other.sql",
-    /// Verdict `retry`.
-    settle_retry = "settle_retry.sql",
-    /// Lane change.
-    move_lane = "move_lane.sql",
-    /// Candidates of the notify pool.
-    due_notify = "due_notify.sql",
-    /// One event of the notify pool.
-    claim_notify = "claim_notify.sql",
-    /// Lock of a notify event at settlement.
-    lock_notify = "lock_notify.sql",
-}
 
 /// One worker's connection.
 #[derive(Debug)]

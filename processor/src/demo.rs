@@ -1,0 +1,194 @@
+//! `demo`: every kind of event, sent through a real Processor on a real server, and every number checked.
+//!
+//! Without `--database` the server is a throw-away one, made from this machine's own binaries and removed at the end. The Processor is
+//! this same binary, started as a child with `run`: what is shown is what a service would do.
+
+mod check;
+mod error;
+mod interrupt;
+mod observe;
+mod plan;
+mod processor;
+mod progress;
+mod schema;
+mod send;
+mod server;
+mod story;
+mod table;
+mod tally;
+
+pub use error::DemoError;
+
+use crate::oneshot::{self, Complaint, Report};
+use crate::schema::{Installed, PGRELAY, install};
+use check::Verified;
+use interrupt::Interrupt;
+use observe::Observer;
+use plan::Plan;
+use processor::Processor;
+use progress::Progress;
+use server::Server;
+use shared::db::connect::{Connector, Session};
+use shared::exit::Exit;
+use std::fmt::Write as _;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+const APP: &str = "pg-relay-processor demo";
+/// How many events are sent when `--events` does not say.
+const EVENTS: u64 = 10_000;
+/// What tidying up a given database may take after Ctrl-C.
+const TIDY_LIMIT: Duration = Duration::from_secs(5);
+
+/// The database that events are sent through.
+#[derive(Debug)]
+pub struct Target {
+    /// As the Processor takes it with `--database`.
+    pub url: String,
+    /// Opens our own sessions.
+    pub connector: Connector,
+    /// Whether others may work in it.
+    pub shared: bool,
+}
+
+impl Target {
+    /// The one named with `--database`.
+    #[must_use]
+    pub fn given(url: String, connector: Connector) -> Self {
+        Self {
+            url,
+            connector,
+            shared: true,
+        }
+    }
+}
+
+/// Runs the demo, on `given` or on a throw-away server.
+pub async fn run(events: Option<u64>, given: Option<Target>) -> Exit {
+    let plan = Plan::new(events.unwrap_or(EVENTS));
+    // Before anything is started, so that Ctrl-C never leaves anything behind.
+    let mut interrupt = match Interrupt::install() {
+        Ok(interrupt) => interrupt,
+        Err(error) => return oneshot::complain(&error),
+    };
+    let shown = match given {
+        Some(target) => Box::pin(show(&target, plan, &mut interrupt)).await,
+        None => match Server::start().await {
+            Ok(server) => Box::pin(show(server.target(), plan, &mut interrupt)).await,
+            Err(error) => Err(error),
+        },
+    };
+    match shown {
+        Ok(report) => say(&report),
+        Err(DemoError::Interrupted { signal }) => {
+            eprintln!(
+                "pg-relay-processor: the demo was interrupted; what it had started is stopped"
+            );
+            // Everything has been dropped by now. The number is the one a shell gives a process that a signal ended.
+            std::process::exit(128 + signal);
+        }
+        Err(error) => oneshot::complain(&error),
+    }
+}
+
+fn say(report: &Report) -> Exit {
+    match report.print() {
+        Ok(()) => report.exit,
+        Err(error) => {
+            eprintln!("pg-relay-processor: standard output cannot be written: {error}");
+            Exit::Bug
+        }
+    }
+}
+
+async fn show(target: &Target, plan: Plan, interrupt: &mut Interrupt) -> Result<Report, DemoError> {
+    let installed = install(&target.connector, &PGRELAY).await?;
+    let session = oneshot::open(&target.connector, APP).await?;
+    let plan = schema::create(&session.client, plan).await?;
+    announce(target, &plan, installed, &session);
+    let shown = tokio::select! {
+        shown = perform(target, &plan, &session) => shown,
+        signal = interrupt.next() => Err(DemoError::Interrupted { signal }),
+    };
+    // A throw-away server takes everything with it.
+    if target.shared {
+        let tidied = tokio::time::timeout(TIDY_LIMIT, schema::drop(&session.client)).await;
+        if !matches!(tidied, Ok(Ok(()))) {
+            eprintln!(
+                "pg-relay-processor: schema {} and its channels are still there; the next demo removes them",
+                schema::NAME
+            );
+        }
+    }
+    shown
+}
+
+fn announce(target: &Target, plan: &Plan, installed: Installed, session: &Session) {
+    let place = if target.shared {
+        target.connector.target()
+    } else {
+        "a throw-away PostgreSQL server".to_owned()
+    };
+    eprint!("{}", installed.describe(&PGRELAY, &target.connector));
+    eprintln!(
+        "{} events go through {} channels on {place} (backend {}) and a Processor of their own.\n\
+         The slowest wait for their second retry: 3 s, then 5 s.",
+        plan.calls(),
+        plan.channels.len(),
+        session.backend_pid,
+    );
+}
+
+/// Sends, waits, stops the Processor, and reads what the log says.
+async fn perform(target: &Target, plan: &Plan, session: &Session) -> Result<Report, DemoError> {
+    let started = Instant::now();
+    let baseline = check::baseline(&session.client).await?;
+    let mut processor = Processor::start(target)?;
+    let progress = Progress::new(plan.resolutions());
+    let observer = Observer::new(&session.client, baseline);
+    let sending = async {
+        let sent = send::all(target, plan, &observer).await?;
+        observer.everything_is_sent();
+        Ok(sent)
+    };
+    let (sent, ()) = tokio::try_join!(sending, observer.watch(&mut processor, &progress))?;
+    progress.finish();
+    let status = processor.stop().await?;
+    let took = started.elapsed();
+    let verified = check::verify(&session.client, plan, &sent, baseline, status).await?;
+    let story = story::tell(&session.client, baseline).await?;
+    Ok(report(&verified, &story, took, status, &processor))
+}
+
+fn report(
+    verified: &Verified,
+    story: &str,
+    took: Duration,
+    status: ExitStatus,
+    processor: &Processor,
+) -> Report {
+    let mut text = format!("\n{}\n{story}\n", table::render(verified));
+    for mismatch in verified.mismatches() {
+        let _ = writeln!(text, "MISMATCH  {mismatch}");
+    }
+    let numbers = verified.numbers.len();
+    let wrong = verified.mismatches().count();
+    let seconds = took.as_secs_f64();
+    if wrong == 0 {
+        let _ = writeln!(
+            text,
+            "all {numbers} numbers agree with pgrelay.log ({seconds:.1} s, the Processor ended with {status})"
+        );
+        return Report::done(text);
+    }
+    let _ = writeln!(
+        text,
+        "\nthe Processor's log ends with:\n{}\n{wrong} of {numbers} numbers do not agree",
+        processor.log_tail()
+    );
+    let error = DemoError::Disagreement { wrong, numbers };
+    Report {
+        text,
+        exit: error.exit(),
+    }
+}

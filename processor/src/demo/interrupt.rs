@@ -1,0 +1,34 @@
+//! Signals that end a demo early.
+
+use super::DemoError;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Remembers a signal from its making on, also while nobody waits.
+#[derive(Debug)]
+pub(super) struct Interrupt {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Interrupt {
+    pub(super) fn install() -> Result<Self, DemoError> {
+        let install =
+            |kind| signal(kind).map_err(DemoError::system("preparing for an interruption"));
+        Ok(Self {
+            interrupt: install(SignalKind::interrupt())?,
+            terminate: install(SignalKind::terminate())?,
+            hangup: install(SignalKind::hangup())?,
+        })
+    }
+
+    /// The number of the signal that has arrived.
+    pub(super) async fn next(&mut self) -> i32 {
+        let kind = tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hangup.recv() => SignalKind::hangup(),
+        };
+        kind.as_raw_value()
+    }
+}

@@ -1,0 +1,56 @@
+//! The statements of the engine, each in a file of its own under `sql/`.
+
+use tokio_postgres::{Client, Statement};
+
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $file:literal),+ $(,)?) => {
+        /// The Processor's statements, prepared once for each session.
+        #[derive(Debug)]
+        pub struct Statements {
+            $($(#[$doc])* pub $name: Statement,)+
+        }
+
+        impl Statements {
+            /// Name and text of each of them.
+            pub const TEXTS: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($name), include_str!(concat!("sql/", $file))),)+];
+
+            pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
+                Ok(Self {
+                    $($name: client.prepare(include_str!(concat!("sql/", $file))).await?,)+
+                })
+            }
+        }
+    };
+}
+
+statements! {
+    /// Due events of parallel channels.
+    claim_ready = "claim_ready.sql",
+    /// Named events.
+    claim_ids = "claim_ids.sql",
+    /// Head of a lane.
+    claim_head = "claim_head.sql",
+    /// Lanes of the first due events.
+    due_lanes = "due_lanes.sql",
+    /// Further lanes.
+    next_lanes = "next_lanes.sql",
+    /// Events marked by a crash.
+    suspects = "suspects.sql",
+    /// Twins of the events about to run.
+    fold_twins = "fold_twins.sql",
+    /// Verdict `done` for many.
+    settle_done = "settle_done.sql",
+    /// Other verdicts.
+    settle_other = "settle_other.sql",
+    /// Verdict `retry`.
+    settle_retry = "settle_retry.sql",
+    /// Lane change.
+    move_lane = "move_lane.sql",
+    /// Candidates of the notify pool.
+    due_notify = "due_notify.sql",
+    /// One event of the notify pool.
+    claim_notify = "claim_notify.sql",
+    /// Lock of a notify event at settlement.
+    lock_notify = "lock_notify.sql",
+}

@@ -1,0 +1,141 @@
+//! What becomes of a claim: one attempt, a batch, or parts of it one after the other.
+
+use super::{Todo, Worker};
+use crate::engine::attempt::{self, Attempted};
+use crate::engine::batch::{self, Batched};
+use crate::engine::claim::{self, Claimed};
+use crate::engine::event::Event;
+use crate::engine::session::WorkerSession;
+use crate::engine::step::StepError;
+use std::sync::Arc;
+use std::time::Instant;
+use tracing::debug;
+
+impl Worker {
+    pub(super) async fn run_todo(
+        &mut self,
+        session: &mut WorkerSession,
+        todo: Todo,
+    ) -> Result<(), StepError> {
+        let claimed = match &todo {
+            Todo::Batch(ids) => claim::by_ids(session, ids).await?,
+            Todo::Single { id, .. } => claim::by_ids(session, &[*id]).await?,
+        };
+        if claimed.taken == 0 {
+            return session.rollback_empty().await;
+        }
+        self.suspected = matches!(
+            todo,
+            Todo::Single {
+                suspected: true,
+                ..
+            }
+        );
+        let run = self.run_claimed(session, claimed).await;
+        self.suspected = false;
+        run
+    }
+
+    /// Runs what a claim took: alone, as a batch, or, when it does not go together, in parts.
+    pub(super) async fn run_claimed(
+        &mut self,
+        session: &mut WorkerSession,
+        mut claimed: Claimed,
+    ) -> Result<(), StepError> {
+        let claimed_at = Instant::now();
+        let engine = Arc::clone(&self.engine);
+        claim::fold_twins(session, &mut claimed).await?;
+        match claimed.attempts.len() {
+            0 => batch::settle_only(&engine, session, &claimed).await,
+            1 => self.run_single(session, &claimed, claimed_at).await,
+            _ => {
+                let (together, apart): (Vec<_>, Vec<_>) = claimed
+                    .attempts
+                    .iter()
+                    .partition(|event| self.may_batch(event));
+                if apart.is_empty() {
+                    return self.run_batch(session, &claimed, claimed_at).await;
+                }
+                self.todo
+                    .extend(apart.iter().map(|event| Todo::single(event.id)));
+                if !together.is_empty() {
+                    let ids = together.iter().map(|event| event.id).collect();
+                    self.todo.push_front(Todo::Batch(ids));
+                }
+                self.size.restart();
+                claim::let_go(&engine, session, &claimed).await
+            }
+        }
+    }
+
+    fn may_batch(&self, event: &Event) -> bool {
+        event.action.batch
+            && !event.payload_is_large
+            && self.engine.sql.paces.batchable(&event.channel)
+    }
+
+    async fn run_single(
+        &mut self,
+        session: &mut WorkerSession,
+        claimed: &Claimed,
+        claimed_at: Instant,
+    ) -> Result<(), StepError> {
+        let engine = Arc::clone(&self.engine);
+        let event = &claimed.attempts[0];
+        self.running = vec![event.id];
+        let attempted = attempt::run(&engine, session, claimed, claimed_at).await?;
+        self.running.clear();
+        if engine.sql.paces.batchable(&event.channel) {
+            self.size.succeeded(1, claimed_at.elapsed());
+        }
+        let well = match attempted {
+            Attempted::Settled { well } => well,
+            Attempted::CommitFailed(failure, judgement) => {
+                session.rollback().await?;
+                let again = claim::by_ids(session, &[event.id]).await?;
+                if again.attempts.is_empty() {
+                    // Another worker has it by now: the verdict is theirs to find.
+                    return claim::let_go(&engine, session, &again).await;
+                }
+                attempt::settle_again(&engine, session, &again, failure, judgement).await?;
+                false
+            }
+        };
+        if self.suspected && !well {
+            engine.sql.paces.batch_ended(&event.channel, true);
+        }
+        Ok(())
+    }
+
+    async fn run_batch(
+        &mut self,
+        session: &mut WorkerSession,
+        claimed: &Claimed,
+        claimed_at: Instant,
+    ) -> Result<(), StepError> {
+        let engine = Arc::clone(&self.engine);
+        self.running = claimed.attempts.iter().map(|event| event.id).collect();
+        let batched = batch::run(&engine, session, claimed, claimed_at).await?;
+        self.running.clear();
+        match batched {
+            Batched::Settled => {
+                let count = claimed.attempts.len();
+                self.size.succeeded(count, claimed_at.elapsed());
+            }
+            Batched::Failed { culprit, error } => {
+                let count = claimed.attempts.len();
+                debug!("a batch of {count} failed and its events run singly: {error}");
+                if let Some(culprit) = &culprit {
+                    engine.sql.paces.batch_ended(culprit, true);
+                }
+                let suspected = culprit.is_none();
+                let ids = claimed.attempts.iter().map(|event| event.id);
+                self.todo
+                    .extend(ids.map(|id| Todo::Single { id, suspected }));
+                self.size.restart();
+                claim::let_go(&engine, session, claimed).await?;
+            }
+        }
+        Ok(())
+    }
+}
