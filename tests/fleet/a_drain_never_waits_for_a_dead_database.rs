@@ -19,9 +19,7 @@ async fn a_database_that_is_down() {
     let db = Database::with_schema_on(&server).await;
     let mut processor = Processor::start(&db).await;
     server.stop(StopMode::Fast).await;
-    processor
-        .wait_for_log("no work for now", wait::SOON)
-        .await;
+    processor.wait_for_log("no work for now", wait::SOON).await;
     processor.terminate();
     assert_eq!(processor.wait_exit(AT_ONCE).await, 0);
 }

@@ -17,9 +17,7 @@ async fn another_processor_takes_the_event_over() {
     let holder = held::holders(&db).await[0];
     let _second = Processor::start(&db).await;
     first.terminate();
-    first
-        .wait_for_log("draining", Duration::from_secs(5))
-        .await;
+    first.wait_for_log("draining", Duration::from_secs(5)).await;
     assert_eq!(first.exit_code(), None, "it did not drain");
     first.terminate();
     assert_eq!(first.wait_exit(Duration::from_secs(2)).await, 0);

@@ -73,7 +73,7 @@ async fn statements_that_could_end_the_transaction_never_start() {
         ("EXPLAIN SELECT 1", "EXPLAIN"),
         ("-- a comment\n/* and /* another */ */ VACUUM", "VACUUM"),
         ("SELECTED", "SELECTED"),
-        ("$1", "$"),
+        ("$1", "$1"),
     ];
     for (place, (action, found)) in table.into_iter().enumerate() {
         let channel = format!("c{place}");

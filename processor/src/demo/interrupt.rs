@@ -6,9 +6,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// Remembers a signal from its making on, also while nobody waits.
 #[derive(Debug)]
 pub(super) struct Interrupt {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
+    sigint: Signal,
+    sigterm: Signal,
+    sighup: Signal,
 }
 
 impl Interrupt {
@@ -16,18 +16,18 @@ impl Interrupt {
         let install =
             |kind| signal(kind).map_err(DemoError::system("preparing for an interruption"));
         Ok(Self {
-            interrupt: install(SignalKind::interrupt())?,
-            terminate: install(SignalKind::terminate())?,
-            hangup: install(SignalKind::hangup())?,
+            sigint: install(SignalKind::interrupt())?,
+            sigterm: install(SignalKind::terminate())?,
+            sighup: install(SignalKind::hangup())?,
         })
     }
 
     /// The number of the signal that has arrived.
     pub(super) async fn next(&mut self) -> i32 {
         let kind = tokio::select! {
-            _ = self.interrupt.recv() => SignalKind::interrupt(),
-            _ = self.terminate.recv() => SignalKind::terminate(),
-            _ = self.hangup.recv() => SignalKind::hangup(),
+            _ = self.sigint.recv() => SignalKind::interrupt(),
+            _ = self.sigterm.recv() => SignalKind::terminate(),
+            _ = self.sighup.recv() => SignalKind::hangup(),
         };
         kind.as_raw_value()
     }

@@ -32,7 +32,7 @@ BEGIN
     FROM pgrelay.queue AS q
     WHERE q.id = current_setting('pgrelay.event_id')::bigint;
     IF v_attempt < p_attempt THEN
-        RAISE EXCEPTION USING ERRCODE = p_sqlstate, MESSAGE = format('attempt %s of %s fails on purpose', v_attempt, p_item);
+        RAISE EXCEPTION USING ERRCODE = p_sqlstate, MESSAGE = format('attempt %s fails on purpose', v_attempt);
     END IF;
     INSERT INTO pgrelay_demo.recovered (item) VALUES (p_item);
 END
@@ -104,9 +104,11 @@ async fn register(client: &Client, plan: &Plan) -> Result<(), DemoError> {
     Ok(())
 }
 
-/// Removes what this demo, or one that was interrupted, has made. Events and log rows stay: they are an audit trail.
+/// Removes what this demo, or one that was interrupted, has made. Events and log rows stay: they are an audit trail. But what is
+/// pending must not run in the tables of the next demo.
 pub(super) async fn drop(client: &Client) -> Result<(), DemoError> {
     const DROP: &str = "
+        SELECT pgrelay.kill(q.id) FROM pgrelay.queue AS q WHERE q.status = 'pending' AND q.channel LIKE 'pgrelay\\_demo.%';
         SELECT pgrelay.unregister(c.channel) FROM pgrelay.channels AS c WHERE c.channel LIKE 'pgrelay\\_demo.%';
         DROP SCHEMA IF EXISTS pgrelay_demo CASCADE;";
     client

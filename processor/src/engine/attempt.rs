@@ -6,7 +6,8 @@
 use super::claim::Claimed;
 use super::event::Event;
 use super::session::WorkerSession;
-use super::settle::{self, Failure, Success, When};
+use super::settle::{Failure, Success, When};
+use super::settlement::{self, Attempts, Unsettled};
 use super::step::{ANSWER_LIMIT, StepError, within};
 use super::verdict::{Verdict, after_failure};
 use super::{Engine, error_text, report};
@@ -33,7 +34,31 @@ pub enum Attempted {
 /// Result of the action.
 enum Ran {
     Well,
+    /// The savepoint is still there.
     Badly(Failure, Judgement),
+    /// Its verdict was known before it could run; there is no savepoint.
+    NotAtAll(Failure, Judgement),
+}
+
+impl Ran {
+    /// Text that ends the savepoint and leaves the settings of the action.
+    fn leave(&self, session: &WorkerSession) -> Option<String> {
+        match self {
+            Self::Well => Some(format!(
+                "RELEASE SAVEPOINT attempt; {}",
+                session.after_action()
+            )),
+            Self::Badly(..) => Some(back_to_savepoint(session)),
+            Self::NotAtAll(..) => None,
+        }
+    }
+
+    const fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Well => None,
+            Self::Badly(failure, _) | Self::NotAtAll(failure, _) => Some(failure),
+        }
+    }
 }
 
 /// Makes the one attempt of `claimed`, settles it with whatever else the claim took, and commits.
@@ -52,25 +77,27 @@ pub async fn run(
         started: began - claimed_at,
         took,
     };
-    let verdict = settle_attempt(engine, session, claimed, when, &ran).await?;
-    match within(ANSWER_LIMIT, session.commit()).await {
-        Ok(()) => {
-            report::attempt(engine, event, verdict, ran_failure(&ran), took);
-            if matches!(ran, Ran::Well) {
-                engine.sql.paces.succeeded(&event.channel, took);
-            }
+    let settled = settle(
+        engine,
+        session,
+        claimed,
+        ran.leave(session).as_deref(),
+        &ran,
+        when,
+    )
+    .await;
+    match settled {
+        Ok(verdict) => {
+            report::attempt(engine, event, verdict, ran.failure(), took);
             report::endings(engine, &claimed.endings);
             let well = matches!(ran, Ran::Well);
+            if well {
+                engine.sql.paces.succeeded(&event.channel, took);
+            }
             Ok(Attempted::Settled { well })
         }
-        Err(error) => commit_failure(error),
-    }
-}
-
-fn ran_failure(ran: &Ran) -> Option<&Failure> {
-    match ran {
-        Ran::Well => None,
-        Ran::Badly(failure, _) => Some(failure),
+        Err(unsettled) if unsettled.at_commit => commit_failure(unsettled.error),
+        Err(unsettled) => Err(unsettled.error),
     }
 }
 
@@ -112,92 +139,57 @@ pub async fn settle_again(
         started: Duration::ZERO,
         took: Duration::ZERO,
     };
-    let ran = Ran::Badly(failure, judgement);
-    let verdict = settle_attempt(engine, session, claimed, when, &ran).await?;
-    within(ANSWER_LIMIT, session.commit()).await?;
-    report::attempt(engine, event, verdict, ran_failure(&ran), Duration::ZERO);
+    let ran = Ran::NotAtAll(failure, judgement);
+    let verdict = settle(engine, session, claimed, None, &ran, when)
+        .await
+        .map_err(|unsettled| unsettled.error)?;
+    report::attempt(engine, event, verdict, ran.failure(), Duration::ZERO);
     Ok(())
 }
 
-async fn settle_attempt(
+async fn settle(
     engine: &Engine,
     session: &WorkerSession,
     claimed: &Claimed,
-    when: When,
+    leave: Option<&str>,
     ran: &Ran,
-) -> Result<Verdict, StepError> {
-    let event = &claimed.attempts[0];
-    let settlement = async {
-        if !claimed.endings.is_empty() {
-            settle::endings(engine, session, without_length(when), &claimed.endings).await?;
-        }
-        if !claimed.wrong_lane.is_empty() {
-            let statement = &session.statements.move_lane;
-            session
-                .client()
-                .execute(statement, &[&claimed.wrong_lane])
-                .await?;
-        }
-        match ran {
-            Ran::Well => {
-                let success = Success {
-                    event,
-                    started: when.started,
-                    took: when.took,
-                };
-                settle::done(engine, session, when.claimed_at, &[success]).await?;
-                Ok(Verdict::Done)
-            }
-            Ran::Badly(failure, judgement) => {
-                settle_failure(engine, session, event, when, failure, *judgement).await
-            }
-        }
-    };
-    within(ANSWER_LIMIT, settlement).await
-}
-
-const fn without_length(when: When) -> When {
-    When {
-        took: Duration::ZERO,
-        ..when
-    }
-}
-
-async fn settle_failure(
-    engine: &Engine,
-    session: &WorkerSession,
-    event: &Event,
     when: When,
-    failure: &Failure,
-    judgement: Judgement,
-) -> Result<Verdict, tokio_postgres::Error> {
-    let verdict = after_failure(judgement, event.retry_count, event.action.max_retries)
-        .expect("a failure of the action is always judged");
-    if let Verdict::Retry(delay) = verdict {
-        settle::retry(engine, session, event, delay, failure, when).await?;
-    } else {
-        let ending = settle::Ending {
-            id: event.id,
-            channel: event.channel.clone(),
-            attempt: event.attempt(),
-            verdict,
-            sqlstate: failure.sqlstate.clone(),
-            error: Some(failure.error.clone()),
-            served_by: None,
-        };
-        settle::endings(engine, session, when, &[ending]).await?;
+) -> Result<Verdict, Unsettled> {
+    let event = &claimed.attempts[0];
+    match ran {
+        Ran::Well => {
+            let success = [Success {
+                event,
+                started: when.started,
+                took: when.took,
+            }];
+            let attempts = Attempts::Succeeded(&success);
+            settlement::settle(engine, session, claimed, leave, attempts).await?;
+            Ok(Verdict::Done)
+        }
+        Ran::Badly(failure, judgement) | Ran::NotAtAll(failure, judgement) => {
+            let verdict = after_failure(*judgement, event.retry_count, event.action.max_retries)
+                .expect("a failure of the action is always judged");
+            let attempts = Attempts::Failed {
+                event,
+                failure,
+                verdict,
+                when,
+            };
+            settlement::settle(engine, session, claimed, leave, attempts).await?;
+            Ok(verdict)
+        }
     }
-    Ok(verdict)
 }
 
-/// Runs the action under a savepoint and leaves the transaction fit for the settlement. `Err` only when that cannot be.
+/// Runs the action under a savepoint, which the settlement ends. `Err`: the session is of no more use.
 async fn run_action(
     session: &mut WorkerSession,
     event: &Event,
     held: &str,
 ) -> Result<Ran, StepError> {
     if let Err(problem) = check_first_keyword(&event.action.sql) {
-        return Ok(Ran::Badly(
+        return Ok(Ran::NotAtAll(
             refused(&problem.to_string()),
             Judgement::Permanent,
         ));
@@ -218,24 +210,19 @@ async fn run_action(
         )
     {
         session.forget_action(&event.action.sql);
-        back_to_savepoint(session).await?;
+        let back = back_to_savepoint(session);
+        within(ANSWER_LIMIT, session.client().batch_execute(&back)).await?;
         result = try_action(session, event, held, payload.as_deref()).await;
     }
-    let failure = match result {
-        Ok(None) => {
-            let text = format!("RELEASE SAVEPOINT attempt; {}", session.after_action());
-            within(ANSWER_LIMIT, session.client().batch_execute(&text)).await?;
-            return Ok(Ran::Well);
-        }
-        Ok(Some(refusal)) => Ran::Badly(refusal, Judgement::Permanent),
-        Err(error) if error.ends_session() => return Err(error),
+    match result {
+        Ok(None) => Ok(Ran::Well),
+        Ok(Some(refusal)) => Ok(Ran::Badly(refusal, Judgement::Permanent)),
+        Err(error) if error.ends_session() => Err(error),
         Err(error) => match failure_of(&error) {
-            Some(failure) => Ran::Badly(failure, judge(Origin::Action, error.sqlstate())),
-            None => return Err(error),
+            Some(failure) => Ok(Ran::Badly(failure, judge(Origin::Action, error.sqlstate()))),
+            None => Err(error),
         },
-    };
-    back_to_savepoint(session).await?;
-    Ok(failure)
+    }
 }
 
 /// One try at the action. `Ok(Some(failure))`: it ran, and did what it must not.
@@ -250,12 +237,16 @@ async fn try_action(
         session.before_action(event.id, held),
         event.action.timeout_ms
     );
-    within(ANSWER_LIMIT, session.client().batch_execute(&before)).await?;
-    let action = match session.action(&event.action.sql) {
-        Some(action) => action.clone(),
-        None => within(ANSWER_LIMIT, session.prepare_action(&event.action.sql)).await?,
+    let cached = session.action(&event.action.sql).cloned();
+    let action = if let Some(action) = &cached {
+        action.clone()
+    } else {
+        within(ANSWER_LIMIT, session.client().batch_execute(&before)).await?;
+        within(ANSWER_LIMIT, session.prepare_action(&event.action.sql)).await?
     };
     if action.params().len() > 1 {
+        // Not to be met prepared: the savepoint is set before a prepared action runs, not before it is found out.
+        session.forget_action(&event.action.sql);
         return Ok(Some(refused(&format!(
             "the action has {} parameters; it may have one, $1, the payload",
             action.params().len()
@@ -264,7 +255,15 @@ async fn try_action(
     let timeout = Duration::from_millis(u64::try_from(event.action.timeout_ms).unwrap_or(0));
     let client = session.client();
     let steps = async {
-        let ((), (), read_only) = futures_util::future::try_join3(
+        let before = async {
+            match &cached {
+                Some(_) => client.batch_execute(&before).await,
+                None => Ok(()),
+            }
+        };
+        // One flight; its answers come in this order, and after a failure nothing runs.
+        let ((), (), (), read_only) = futures_util::future::try_join4(
+            before,
             session.run_action(&action, payload),
             // Deferred constraints and triggers speak now, under the savepoint, and not at COMMIT.
             client.batch_execute("SET CONSTRAINTS ALL IMMEDIATE"),
@@ -287,12 +286,11 @@ fn refused(problem: &str) -> Failure {
     }
 }
 
-async fn back_to_savepoint(session: &WorkerSession) -> Result<(), StepError> {
-    let text = format!(
+fn back_to_savepoint(session: &WorkerSession) -> String {
+    format!(
         "ROLLBACK TO SAVEPOINT attempt; RELEASE SAVEPOINT attempt; {}",
         session.after_action()
-    );
-    within(ANSWER_LIMIT, session.client().batch_execute(&text)).await
+    )
 }
 
 async fn fetch_payload(session: &WorkerSession, id: i64) -> Result<String, StepError> {

@@ -6,7 +6,8 @@ use super::claim::Claimed;
 use super::event::Event;
 use super::pipeline::Pipeline;
 use super::session::WorkerSession;
-use super::settle::{self, Success, When};
+use super::settle::Success;
+use super::settlement::{self, Attempts};
 use super::step::{ANSWER_LIMIT, StepError, within};
 use super::{Engine, report};
 use crate::action::check_first_keyword;
@@ -52,8 +53,9 @@ pub async fn run(
         Ok(successes) => successes,
         Err(failed) => return as_failed(failed),
     };
-    if let Err(error) = settle_and_commit(engine, session, claimed, &successes).await {
-        return as_failed((None, error));
+    let attempts = Attempts::Succeeded(&successes);
+    if let Err(unsettled) = settlement::settle(engine, session, claimed, None, attempts).await {
+        return as_failed((None, unsettled.error));
     }
     for success in &successes {
         let channel = &success.event.channel;
@@ -187,76 +189,4 @@ async fn answer(
 ) -> Result<(), StepError> {
     let next = async { pipeline.next().await.unwrap_or(Ok(())) };
     within(deadline.saturating_duration_since(Instant::now()), next).await
-}
-
-async fn settle_and_commit(
-    engine: &Engine,
-    session: &WorkerSession,
-    claimed: &Claimed,
-    successes: &[Success<'_>],
-) -> Result<(), StepError> {
-    let claimed_at = claimed.attempts[0].claimed_at;
-    let mut pipeline: Pipeline<'_, Result<(), Error>> = Pipeline::with_capacity(4);
-    if !claimed.endings.is_empty() {
-        let when = When {
-            claimed_at,
-            started: Duration::ZERO,
-            took: Duration::ZERO,
-        };
-        pipeline.push(settle::endings(engine, session, when, &claimed.endings));
-    }
-    if !claimed.wrong_lane.is_empty() {
-        pipeline.push(async {
-            let statement = &session.statements.move_lane;
-            session
-                .client()
-                .execute(statement, &[&claimed.wrong_lane])
-                .await
-                .map(drop)
-        });
-    }
-    pipeline.push(settle::done(engine, session, claimed_at, successes));
-    pipeline.push(session.commit());
-    pipeline.send().await;
-    let deadline = Instant::now() + ANSWER_LIMIT;
-    while let Some(result) = {
-        let next = async { pipeline.next().await.transpose() };
-        within(deadline.saturating_duration_since(Instant::now()), next).await?
-    } {
-        let () = result;
-    }
-    Ok(())
-}
-
-/// Settles a claim that has nothing to attempt.
-pub async fn settle_only(
-    engine: &Engine,
-    session: &WorkerSession,
-    claimed: &Claimed,
-) -> Result<(), StepError> {
-    let settlement = async {
-        if !claimed.wrong_lane.is_empty() {
-            let statement = &session.statements.move_lane;
-            session
-                .client()
-                .execute(statement, &[&claimed.wrong_lane])
-                .await?;
-        }
-        if !claimed.endings.is_empty() {
-            let row = session
-                .client()
-                .query_one("SELECT clock_timestamp()", &[])
-                .await?;
-            let when = When {
-                claimed_at: row.get(0),
-                started: Duration::ZERO,
-                took: Duration::ZERO,
-            };
-            settle::endings(engine, session, when, &claimed.endings).await?;
-        }
-        session.commit().await
-    };
-    within(ANSWER_LIMIT, settlement).await?;
-    report::endings(engine, &claimed.endings);
-    Ok(())
 }

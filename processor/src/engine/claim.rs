@@ -5,7 +5,7 @@ use super::session::WorkerSession;
 use super::settle::Ending;
 use super::step::{ANSWER_LIMIT, StepError, within};
 use super::verdict::Verdict;
-use super::wire::Key;
+use super::wire::{Key, Timestamp};
 use super::{Engine, error_text};
 use postgres_types::ToSql;
 use tokio_postgres::{Row, Statement};
@@ -21,6 +21,8 @@ pub struct Claimed {
     pub wrong_lane: Vec<i64>,
     /// How many rows the claim took.
     pub taken: usize,
+    /// The database's time of the claim.
+    pub claimed_at: Option<Timestamp>,
     /// The first and the last place it took.
     pub span: Option<(Key, Key)>,
 }
@@ -34,6 +36,7 @@ impl Claimed {
         for row in rows {
             let event = Event::from_row(row);
             let key = event.key();
+            claimed.claimed_at = Some(event.claimed_at);
             claimed.span = Some(claimed.span.map_or((key, key), |(first, _)| (first, key)));
             match &event.refusal {
                 None => claimed.attempts.push(event),

@@ -100,6 +100,10 @@ impl Control {
             let connect = connect(&self.engine.connector);
             let connected = tokio::select! {
                 () = self.finish.cancelled() => return Ended::Told,
+                () = self.drain_waited() => {
+                    self.engine.shutdown.force.cancel();
+                    continue;
+                }
                 connected = connect => connected,
             };
             let left = match connected {
@@ -164,16 +168,14 @@ impl Control {
             }
             if upkeep_due <= Instant::now() {
                 let began = Instant::now();
-                if let Err(error) = registry::upkeep(&session).await {
+                if let Err(error) = self.unless_draining(registry::upkeep(&session)).await {
                     return Some(Left::Lost(error));
                 }
                 upkeep_due = Instant::now() + LOOK_EVERY.max(began.elapsed() * UPKEEP_SHARE);
             }
             if probed.elapsed() >= PROBE_EVERY {
                 probed = Instant::now();
-                if let Err(ConnectError::NotAccepting { .. }) =
-                    connect(&self.engine.connector).await
-                {
+                if self.is_shut_out().await {
                     return Some(Left::Unwelcome("the server is shutting down"));
                 }
             }
@@ -200,11 +202,28 @@ impl Control {
         }
     }
 
-    fn limit(&self) -> Duration {
-        if self.engine.shutdown.token.is_cancelled() {
-            DRAIN_LIMIT
-        } else {
-            LIMIT
+    /// Returns once a drain has waited as long as it may for a database that does not answer.
+    async fn drain_waited(&self) {
+        self.draining().await;
+        tokio::time::sleep(DRAIN_LIMIT).await;
+    }
+
+    /// A step, whether it began before the drain or in it, given up when the drain has waited for it.
+    async fn unless_draining<T>(
+        &self,
+        step: impl Future<Output = Result<T, StepError>>,
+    ) -> Result<T, StepError> {
+        tokio::select! {
+            result = step => result,
+            () = self.drain_waited() => Err(StepError::Silent(DRAIN_LIMIT)),
+        }
+    }
+
+    /// Whether a new connection is refused because the server shuts down.
+    async fn is_shut_out(&self) -> bool {
+        tokio::select! {
+            probe = connect(&self.engine.connector) => matches!(probe, Err(ConnectError::NotAccepting { .. })),
+            () = self.draining() => false,
         }
     }
 
@@ -219,14 +238,8 @@ impl Control {
         };
         for finding in &findings {
             match finding.severity {
-                preflight::Severity::Blocking => error!(
-                    finding = finding.code,
-                    "{}: {}", finding.code, finding.message
-                ),
-                preflight::Severity::Warning => warn!(
-                    finding = finding.code,
-                    "{}: {}", finding.code, finding.message
-                ),
+                preflight::Severity::Blocking => error!(finding = finding.code, "{finding}"),
+                preflight::Severity::Warning => warn!(finding = finding.code, "{finding}"),
             }
         }
         Ok(preflight::any_blocks(&findings))
@@ -234,14 +247,14 @@ impl Control {
 
     async fn beat(&mut self, session: &Session) -> Result<(), StepError> {
         let beat = registry::beat(&self.engine, session, self.state(), self.registered);
-        self.registered = Some(within(self.limit(), beat).await?);
+        self.registered = Some(self.unless_draining(within(LIMIT, beat)).await?);
         Ok(())
     }
 
     /// Reads the controls and obeys them.
     async fn look_once(&mut self, session: &Session) -> Result<Option<Left>, StepError> {
         let look = registry::controls(session, self.engine.id, self.registered);
-        let controls = within(self.limit(), look).await?;
+        let controls = self.unless_draining(within(LIMIT, look)).await?;
         if controls.standby {
             return Ok(Some(Left::Unwelcome("the server became a standby")));
         }

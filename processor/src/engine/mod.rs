@@ -26,6 +26,7 @@ pub mod registry;
 pub mod report;
 pub mod session;
 pub mod settle;
+pub mod settlement;
 pub mod statements;
 pub mod step;
 pub mod verdict;

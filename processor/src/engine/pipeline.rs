@@ -27,6 +27,12 @@ impl<'a, T: 'a> Pipeline<'a, T> {
         self.steps.push_back(Box::pin(maybe_done(step)));
     }
 
+    /// How many were added and not answered yet.
+    #[must_use]
+    pub fn unanswered(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Sends them all: tokio-postgres puts a statement on the wire when its future is first polled.
     pub async fn send(&mut self) {
         std::future::poll_fn(|context| {

@@ -218,6 +218,8 @@ fn start_up_settings(longest_hold: Duration) -> Vec<(&'static str, String)> {
             "idle_in_transaction_session_timeout",
             longest_hold.as_millis().to_string(),
         ),
+        // And one that is gone lets go of them while an action runs: without it the server looks for its client only afterwards.
+        ("client_connection_check_interval", "1000".to_owned()),
         ("idle_session_timeout", "0".to_owned()),
         ("default_transaction_isolation", "read committed".to_owned()),
         ("default_transaction_read_only", "off".to_owned()),

@@ -134,7 +134,14 @@ pub async fn endings(
     Ok(())
 }
 
-/// A retry after `delay`; returns the id of the new event.
+/// Lanes as the channels have them now.
+pub async fn move_lane(session: &WorkerSession, ids: &[i64]) -> Result<(), tokio_postgres::Error> {
+    let statement = &session.statements.move_lane;
+    session.client().execute(statement, &[&ids]).await?;
+    Ok(())
+}
+
+/// A retry after `delay`.
 pub async fn retry(
     engine: &Engine,
     session: &WorkerSession,
@@ -142,10 +149,10 @@ pub async fn retry(
     delay: Duration,
     failure: &Failure,
     when: When,
-) -> Result<i64, tokio_postgres::Error> {
-    let row = session
+) -> Result<(), tokio_postgres::Error> {
+    session
         .client()
-        .query_one(
+        .execute(
             &session.statements.settle_retry,
             &[
                 &event.id,
@@ -160,5 +167,5 @@ pub async fn retry(
             ],
         )
         .await?;
-    Ok(row.get(0))
+    Ok(())
 }

@@ -109,9 +109,14 @@ impl Worker {
             if let Err(error) = self.serve(&mut session, &access).await {
                 session.note(&error);
                 debug!("a worker lost its session: {error}");
-                lost = Some(Lost::of(&session, std::mem::take(&mut self.running)).await);
+                let running = std::mem::take(&mut self.running);
+                let mark_soon = !running.is_empty();
+                lost = Some(Lost::of(&session, running).await);
                 self.todo.clear();
-                engine.pause(backoff.next()).await;
+                // Until the mark is written, every other worker may run the same event into the same end.
+                if !mark_soon {
+                    engine.pause(backoff.next()).await;
+                }
             } else {
                 session.close().await;
             }

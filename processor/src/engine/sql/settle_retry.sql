@@ -20,4 +20,3 @@ INSERT INTO pgrelay.log (queue_id, retry_queue_id, channel, attempt, status, sql
 SELECT s.id, r.id, s.channel, s.retry_count + 1, 'retry_scheduled', $3::text, $4::text, $5::timestamptz, $6::double precision, $7::uuid, $8::text, $9::text
 FROM settled AS s
 JOIN retry AS r ON r.parent_id = s.id
-RETURNING retry_queue_id

@@ -5,7 +5,9 @@ use crate::engine::attempt::{self, Attempted};
 use crate::engine::batch::{self, Batched};
 use crate::engine::claim::{self, Claimed};
 use crate::engine::event::Event;
+use crate::engine::report;
 use crate::engine::session::WorkerSession;
+use crate::engine::settlement::{self, Attempts};
 use crate::engine::step::StepError;
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,7 +48,13 @@ impl Worker {
         let engine = Arc::clone(&self.engine);
         claim::fold_twins(session, &mut claimed).await?;
         match claimed.attempts.len() {
-            0 => batch::settle_only(&engine, session, &claimed).await,
+            0 => {
+                settlement::settle(&engine, session, &claimed, None, Attempts::None)
+                    .await
+                    .map_err(|unsettled| unsettled.error)?;
+                report::endings(&engine, &claimed.endings);
+                Ok(())
+            }
             1 => self.run_single(session, &claimed, claimed_at).await,
             _ => {
                 let (together, apart): (Vec<_>, Vec<_>) = claimed
@@ -85,8 +93,10 @@ impl Worker {
         self.running = vec![event.id];
         let attempted = attempt::run(&engine, session, claimed, claimed_at).await?;
         self.running.clear();
-        if engine.sql.paces.batchable(&event.channel) {
+        if self.may_batch(event) {
             self.size.succeeded(1, claimed_at.elapsed());
+        } else {
+            self.size.restart();
         }
         let well = match attempted {
             Attempted::Settled { well } => well,

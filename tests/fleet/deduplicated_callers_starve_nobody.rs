@@ -1,0 +1,69 @@
+//! Callers that overlap without a pause cannot keep an event from being claimed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use fleet_tests::database::Database;
+use fleet_tests::processor::Processor;
+use tokio::task::JoinSet;
+
+use crate::steps::{all_ended, register};
+
+const CALLERS: usize = 16;
+const PERIOD: Duration = Duration::from_secs(6);
+
+#[tokio::test]
+async fn measured_sixteen_continuous_callers_do_not_keep_an_event_waiting() {
+    let db = Database::with_schema().await;
+    db.execute(
+        "CREATE TABLE work (id bigint GENERATED ALWAYS AS IDENTITY); CREATE TABLE seen (id bigint)",
+    )
+    .await;
+    let action = "INSERT INTO seen SELECT w.id FROM work AS w, (SELECT $1) AS p WHERE w.id > coalesce((SELECT max(s.id) - 1000 FROM seen AS s), 0) \
+                  AND NOT EXISTS (SELECT FROM seen AS s WHERE s.id = w.id)";
+    register(&db, "c", action, "").await;
+    let _processor = Processor::start(&db).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let callers = start_callers(&db, &stop).await;
+    let mut oldest = 0.0_f64;
+    let started = Instant::now();
+    while started.elapsed() < PERIOD {
+        let sql = "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - q.run_at)), 0)::float8 \
+                   FROM pgrelay.queue AS q WHERE q.status = 'pending'";
+        let age: f64 = db.query_one(sql, &[]).await;
+        oldest = oldest.max(age);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stop.store(true, Ordering::Relaxed);
+    let calls: Vec<u32> = callers.join_all().await;
+    assert!(oldest < 3.0, "an event waited {oldest} s");
+    let calls: u32 = calls.iter().sum();
+    // 16 callers of 10 ms each: far fewer calls would not overlap all the time.
+    assert!(calls > 1_000, "only {calls} calls");
+    all_ended(&db).await;
+    let sql =
+        "SELECT count(*) FROM work AS w WHERE NOT EXISTS (SELECT FROM seen AS s WHERE s.id = w.id)";
+    assert_eq!(db.query_one::<i64>(sql, &[]).await, 0, "lost calls");
+    let sql = "SELECT count(*) FROM pgrelay.queue";
+    let events: i64 = db.query_one(sql, &[]).await;
+    assert!(events < i64::from(calls), "no call was suppressed");
+}
+
+async fn start_callers(db: &Database, stop: &Arc<AtomicBool>) -> JoinSet<u32> {
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS {
+        let (session, stop) = (db.connect().await, Arc::clone(stop));
+        callers.spawn(async move {
+            let mut calls = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let sql = "BEGIN; INSERT INTO work DEFAULT VALUES; SELECT pgrelay.notify('c', 'p', p_deduplicate => true); \
+                           SELECT pg_sleep(0.01); COMMIT";
+                session.batch_execute(sql).await.unwrap();
+                calls += 1;
+            }
+            calls
+        });
+    }
+    callers
+}
