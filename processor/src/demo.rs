@@ -4,6 +4,7 @@
 //! this same binary, started as a child with `run`: what is shown is what a service would do.
 
 mod check;
+mod effects;
 mod error;
 mod interrupt;
 mod observe;

@@ -5,7 +5,7 @@ use clap::Parser;
 use pg_relay_processor::cli::{Cli, Command};
 use pg_relay_processor::config::ProcessorConfig;
 use pg_relay_processor::oneshot::{Complaint, Report, complain};
-use pg_relay_processor::run::{self, Reload};
+use pg_relay_processor::run::{self, Reload, Sections};
 use pg_relay_processor::{demo, preflight, schema, status};
 use shared::config::{ConfigError, Document, PostgresConfig};
 use shared::db::connect::Connector;
@@ -45,7 +45,7 @@ fn start(cli: &Cli) -> Exit {
             return Exit::Config;
         }
     };
-    let config = &settings.config;
+    let config = &settings.sections.processor;
     let log = match shared::logging::init(config.log_level, config.log_format) {
         Ok(log) => log,
         Err(error) => {
@@ -70,10 +70,15 @@ fn start(cli: &Cli) -> Exit {
 
 async fn dispatch(cli: &Cli, settings: Settings, log: LogHandle) -> Exit {
     let Settings {
-        config, connector, ..
+        sections,
+        connector,
+        ..
     } = settings;
     match cli.command() {
-        Command::Run => run::run(config, connector, Some(reload(cli, log))).await,
+        Command::Run => {
+            let config = sections.processor.clone();
+            run::run(config, connector, Some(reload(cli, sections, log))).await
+        }
         Command::Check(args) => finish(preflight::check(&connector, args.json).await),
         Command::Install(args) => finish(schema::install_command(&connector, &args).await),
         Command::Upgrade(args) => finish(schema::upgrade_command(&connector, args.dry_run).await),
@@ -90,10 +95,15 @@ async fn dispatch(cli: &Cli, settings: Settings, log: LogHandle) -> Exit {
 }
 
 /// How the configuration is read again on SIGHUP.
-fn reload(cli: &Cli, log: LogHandle) -> Reload {
+fn reload(cli: &Cli, running: Sections, log: LogHandle) -> Reload {
     let (path, must_exist) = (cli.config_path().to_owned(), must_exist(cli));
+    let named_on_command_line = cli.database.is_some();
     Reload {
-        load: Box::new(move || load_document(&path, must_exist)?.section(ProcessorConfig::SECTION)),
+        load: Box::new(move || {
+            let document = load_document(&path, must_exist)?;
+            sections_of(&document, named_on_command_line)
+        }),
+        running,
         log,
     }
 }
@@ -114,7 +124,7 @@ fn finish<E: Complaint>(result: Result<Report, E>) -> Exit {
 
 /// What command line and configuration file come to.
 struct Settings {
-    config: ProcessorConfig,
+    sections: Sections,
     connector: Connector,
     warnings: Vec<String>,
 }
@@ -122,19 +132,26 @@ struct Settings {
 impl Settings {
     fn load(cli: &Cli) -> Result<Self, ConfigError> {
         let document = load_document(cli.config_path(), must_exist(cli))?;
-        let config = document.section(ProcessorConfig::SECTION)?;
-        let connector = if let Some(url) = &cli.database {
-            Connector::from_url(url)?
-        } else {
-            let postgres: PostgresConfig = document.section(PostgresConfig::SECTION)?;
-            Connector::new(&postgres).map_err(|error| document.locate(error))?
+        let sections = sections_of(&document, cli.database.is_some())?;
+        let connector = match (&cli.database, &sections.postgres) {
+            (Some(url), _) => Connector::from_url(url)?,
+            (None, postgres) => Connector::new(&postgres.clone().unwrap_or_default())
+                .map_err(|error| document.locate(error))?,
         };
         Ok(Self {
-            config,
+            sections,
             connector,
             warnings: document.warnings().to_vec(),
         })
     }
+}
+
+fn sections_of(document: &Document, database_named: bool) -> Result<Sections, ConfigError> {
+    let postgres = (!database_named).then(|| document.section(PostgresConfig::SECTION));
+    Ok(Sections {
+        processor: document.section(ProcessorConfig::SECTION)?,
+        postgres: postgres.transpose()?,
+    })
 }
 
 fn load_document(path: &Path, must_exist: bool) -> Result<Document, ConfigError> {

@@ -5,7 +5,7 @@ use crate::engine::control::{Control, Ended};
 use crate::engine::notify::NotifyWorker;
 use crate::engine::worker::Worker;
 use crate::engine::{Engine, janitor};
-use shared::config::ConfigError;
+use shared::config::{ConfigError, PostgresConfig};
 use shared::db::connect::Connector;
 use shared::exit::Exit;
 use shared::logging::LogHandle;
@@ -24,9 +24,20 @@ const FORCED_EXIT: Duration = Duration::from_millis(500);
 /// What SIGHUP needs: how to read the configuration again, and the log whose level may change.
 pub struct Reload {
     /// Reads the configuration file again.
-    pub load: Box<dyn Fn() -> Result<ProcessorConfig, ConfigError> + Send + Sync>,
+    pub load: Box<dyn Fn() -> Result<Sections, ConfigError> + Send + Sync>,
+    /// The sections this process runs with.
+    pub running: Sections,
     /// The log.
     pub log: LogHandle,
+}
+
+/// The sections of the configuration file that this program reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sections {
+    /// `[pg-relay-processor]`
+    pub processor: ProcessorConfig,
+    /// `[pepsi-postgres]`, unless the command line names the database.
+    pub postgres: Option<PostgresConfig>,
 }
 
 /// Serves the queue until a signal, `pgrelay.stop()` or a blocking finding ends it.
@@ -122,17 +133,12 @@ async fn follow_hangups(engine: Arc<Engine>, reload: Reload) {
     let mut hangups = engine.shutdown.reload.clone();
     while hangups.changed().await.is_ok() {
         match (reload.load)() {
-            Ok(config) => {
-                reload.log.set_level(config.log_level);
-                info!(
-                    "configuration read again, LOG_LEVEL is {}",
-                    config.log_level.as_str()
-                );
-                let unchanged = ProcessorConfig {
-                    log_level: engine.config.log_level,
-                    ..config
-                };
-                if unchanged != engine.config {
+            Ok(mut sections) => {
+                let level = sections.processor.log_level;
+                reload.log.set_level(level);
+                info!("configuration read again, LOG_LEVEL is {level}");
+                sections.processor.log_level = reload.running.processor.log_level;
+                if sections != reload.running {
                     warn!("other keys than LOG_LEVEL have changed: they need a restart");
                 }
             }

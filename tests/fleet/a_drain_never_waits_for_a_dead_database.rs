@@ -14,6 +14,18 @@ use crate::held;
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 #[tokio::test]
+async fn a_database_that_was_never_there() {
+    let db = Database::empty().await;
+    let builder = Processor::builder(&db)
+        .set_in("pepsi-postgres", "HOST", "127.0.0.1")
+        .set_in("pepsi-postgres", "PORT", 1);
+    let mut processor = Processor::from_daemon(builder.arg("run").spawn());
+    processor.wait_for_log("no work for now", wait::SOON).await;
+    processor.terminate();
+    assert_eq!(processor.wait_exit(AT_ONCE).await, 0);
+}
+
+#[tokio::test]
 async fn a_database_that_is_down() {
     let mut server = Server::private(PrivateOptions::default()).await;
     let db = Database::with_schema_on(&server).await;

@@ -57,17 +57,38 @@ async fn an_action_that_tries_to_end_its_transaction_is_an_error() {
     assert_eq!(db.query_one::<i64>(sql, &[]).await, 0);
 }
 
+const DROPPED: &str = "the action dropped the prepared statements of its session";
+
 #[tokio::test]
-async fn an_action_that_drops_all_prepared_statements_stops_nobody() {
+async fn an_action_that_drops_all_prepared_statements_is_an_error() {
+    let db = Database::with_schema().await;
+    execute_function(&db).await;
+    register(&db, "c", "SELECT run($1)", "max_retries := 3").await;
+    let serial = "concurrency_mode := 'serial'";
+    register(&db, "serial", "SELECT run($1)", serial).await;
+    let _processor = one_worker(&db).await;
+    for channel in ["c", "serial", "c", "serial"] {
+        let log = run_one(&db, channel, "DEALLOCATE ALL").await;
+        assert_eq!(
+            (log.status.as_str(), log.error.as_deref()),
+            ("error", Some(DROPPED))
+        );
+        assert_eq!(run_one(&db, "fine", "").await.status, "ok");
+    }
+}
+
+#[tokio::test]
+async fn an_action_of_a_batch_that_drops_all_prepared_statements_stops_nobody() {
     let db = Database::with_schema().await;
     execute_function(&db).await;
     register(&db, "c", "SELECT run($1)", "").await;
     let _processor = one_worker(&db).await;
-    for _ in 0..3 {
-        let log = run_one(&db, "c", "DEALLOCATE ALL").await;
-        assert!(["ok", "error"].contains(&log.status.as_str()), "{log:?}");
-        assert_eq!(run_one(&db, "fine", "").await.status, "ok");
-    }
+    let sql = "SELECT pgrelay.notify('c', CASE i WHEN 250 THEN 'DEALLOCATE ALL' ELSE 'SELECT 1' END) FROM generate_series(1, 300) AS i";
+    db.execute(sql).await;
+    all_ended(&db).await;
+    let sql = "SELECT count(*) FILTER (WHERE status = 'ok') * 1000 + count(*) FILTER (WHERE error = $1) FROM pgrelay.log";
+    let counts: i64 = db.query_one(sql, &[&DROPPED]).await;
+    assert_eq!(counts, 299_001, "299 succeeded and one did not");
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ async fn start_callers(db: &Database, stop: &Arc<AtomicBool>) -> JoinSet<u32> {
             while !stop.load(Ordering::Relaxed) {
                 let sql = "BEGIN; INSERT INTO work DEFAULT VALUES; SELECT pgrelay.notify('c', 'p', p_deduplicate => true); \
                            SELECT pg_sleep(0.01); COMMIT";
-                session.batch_execute(sql).await.unwrap();
+                session.batch_execute(sql).await.expect("a deduplicated call");
                 calls += 1;
             }
             calls

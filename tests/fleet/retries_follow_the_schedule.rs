@@ -28,7 +28,7 @@ async fn follow_the_chain(max_retries: i32, delays: &[f64]) {
     let mut id = notify(&db, "c", "me").await;
     let mut last_log_id = 0;
     for (place, delay) in delays.iter().enumerate() {
-        let attempt = i32::try_from(place + 1).unwrap();
+        let attempt = i32::try_from(place + 1).expect("few attempts");
         id = check_retry(&db, id, attempt, *delay, &mut last_log_id).await;
     }
     assert_eq!(ended(&db, id).await, "error");

@@ -102,6 +102,32 @@ async fn one_event_of_each_serial_channel_runs_at_a_time() {
 }
 
 #[tokio::test]
+async fn an_earlier_event_that_comes_late_waits_for_the_running_one() {
+    let db = Database::with_schema().await;
+    let gate = db.gate(1).await;
+    for mode in ["serial", "per_payload"] {
+        let settings = format!("concurrency_mode := '{mode}'");
+        register(&db, mode, &gate.pass_sql(), &settings).await;
+        notify(&db, mode, "p").await;
+    }
+    let _processors = [Processor::start(&db).await, Processor::start(&db).await];
+    gate.wait_for_arrivals(2).await;
+    for mode in ["serial", "per_payload"] {
+        notify_with(&db, mode, "'p', run_at => now() - interval '1 hour'").await;
+    }
+    let period = std::time::Duration::from_millis(1500);
+    wait::while_holding("two events at the gate", period, || async {
+        match gate.arrivals().await {
+            2 => Ok(()),
+            seen => Err(format!("{seen} events")),
+        }
+    })
+    .await;
+    gate.open().await;
+    all_ended(&db).await;
+}
+
+#[tokio::test]
 async fn a_retry_takes_its_place_by_its_own_time_and_blocks_nobody() {
     let db = Database::with_schema().await;
     db.execute(

@@ -62,6 +62,18 @@ async fn and_says_what_needs_a_restart() {
         .await;
     assert_eq!(workers, 1);
 
+    processor.reconfigure("SQL_WORKERS", 1);
+    hang_up_and_expect(
+        &mut processor,
+        "configuration read again, LOG_LEVEL is debug",
+    )
+    .await;
+    let elsewhere = std::fs::read_to_string(processor.config_path())
+        .expect("the configuration file")
+        .replace("DBNAME = ", "DBNAME = \"elsewhere\" # ");
+    std::fs::write(processor.config_path(), elsewhere).expect("changing the file");
+    hang_up_and_expect(&mut processor, needs_restart).await;
+
     let broken = "[pg-relay-processor]\nLOG_LEVEL = \"loud\"\n";
     std::fs::write(processor.config_path(), broken).expect("breaking the file");
     hang_up_and_expect(&mut processor, "the configuration stays as it was").await;

@@ -55,17 +55,19 @@ impl Progress {
     }
 
     fn line(&self, resolved: u64, doing: &str) {
+        // A few more than planned when deduplicated calls were late.
+        let total = self.total.max(resolved);
         let seconds = self.started.elapsed().as_secs_f64();
-        eprintln!(
-            "{seconds:5.1} s  {resolved} of {} events resolved, {doing}",
-            self.total
-        );
+        eprintln!("{seconds:5.1} s  {resolved} of {total} events resolved, {doing}");
     }
 
     pub(super) fn finish(&self) {
         match &self.shape {
             Shape::Bar(bar) => bar.finish_with_message("done"),
-            Shape::Lines(_) => self.line(self.total, "done"),
+            Shape::Lines(_) => {
+                let seconds = self.started.elapsed().as_secs_f64();
+                eprintln!("{seconds:5.1} s  all events are resolved");
+            }
         }
     }
 }

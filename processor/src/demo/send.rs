@@ -1,4 +1,4 @@
-//! Making the calls, in real transactions on sessions of their own.
+//! Making the calls, in real transactions on a session of their own.
 
 use super::observe::{Observer, unsigned};
 use super::plan::{Plan, Planned, Sending, VIEWS};
@@ -15,6 +15,9 @@ const TOGETHER: usize = 20;
 /// Between two ticks.
 const TICK: Duration = Duration::from_millis(10);
 
+/// None of the deduplicated events is due before the last call has been made.
+const DUE_AFTER: Duration = Duration::from_secs(3);
+
 const NOTIFY: &str =
     "SELECT pgrelay.notify($1, $2, coalesce($3, pg_catalog.now()), $4, p_deduplicate => $5)";
 
@@ -23,6 +26,8 @@ const NOTIFY: &str =
 pub(super) struct Sent {
     /// By channel: the calls that another event serves.
     pub(super) suppressed: BTreeMap<&'static str, u64>,
+    /// Sending took so long that deduplicated events were due, and could run, before the last call.
+    pub(super) late: bool,
 }
 
 /// Makes all calls.
@@ -31,15 +36,14 @@ pub(super) async fn all(
     plan: &Plan,
     observer: &Observer<'_>,
 ) -> Result<Sent, DemoError> {
-    let (bulk, mixed) = tokio::try_join!(
-        oneshot::open(&target.connector, APP),
-        oneshot::open(&target.connector, APP)
-    )?;
-    let ((), sent) = tokio::try_join!(orders(&bulk.client, plan), several(&mixed.client, plan))?;
+    let session = oneshot::open(&target.connector, APP).await?;
+    let client = &session.client;
+    // One after the other: failures in the midst of the orders would be retried at the expense of their rate.
+    orders(client, plan).await?;
+    let sent = several(client, plan).await?;
     observer.until_idle().await?;
-    ticks(&mixed.client, plan).await?;
-    bulk.close().await;
-    mixed.close().await;
+    ticks(client, plan).await?;
+    session.close().await;
     Ok(sent)
 }
 
@@ -99,8 +103,7 @@ impl Call {
             Sending::Expired => call.expire_at = Some(now - Duration::from_secs(1)),
             Sending::Deduplicated => {
                 call.payload = format!("view {}", number % VIEWS + 1);
-                // None of them is claimed before the last call has been made.
-                call.run_at = Some(now + Duration::from_secs(3));
+                call.run_at = Some(now + DUE_AFTER);
                 call.deduplicate = true;
             }
             Sending::Bulk | Sending::Mixed | Sending::OneByOne => {}
@@ -111,11 +114,8 @@ impl Call {
 
 /// The calls of several channels, mixed, a few in each transaction.
 async fn several(client: &Client, plan: &Plan) -> Result<Sent, DemoError> {
-    let row = client.query_one("SELECT pg_catalog.clock_timestamp()", &[]);
-    let row = row
-        .await
-        .map_err(DatabaseError::statement("asking for the time"))?;
-    let calls = interleaved(plan, row.get(0));
+    let began = clock(client).await?;
+    let calls = interleaved(plan, began);
     let notify = client.prepare(NOTIFY).await;
     let notify = notify.map_err(DatabaseError::statement("preparing to send"))?;
     let mut served_by: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
@@ -154,7 +154,17 @@ async fn several(client: &Client, plan: &Plan) -> Result<Sent, DemoError> {
     };
     Ok(Sent {
         suppressed: made.into_iter().map(suppressed).collect(),
+        late: clock(client).await? > began + DUE_AFTER,
     })
+}
+
+/// The server's: ours may differ.
+async fn clock(client: &Client) -> Result<SystemTime, DemoError> {
+    let row = client.query_one("SELECT pg_catalog.clock_timestamp()", &[]);
+    let row = row.await;
+    Ok(row
+        .map_err(DatabaseError::statement("asking for the time"))?
+        .get(0))
 }
 
 /// One of each channel, again and again, until all have made their calls.

@@ -10,11 +10,12 @@ use super::settle::{Failure, Success, When};
 use super::settlement::{self, Attempts, Unsettled};
 use super::step::{ANSWER_LIMIT, StepError, within};
 use super::verdict::{Verdict, after_failure};
-use super::{Engine, error_text, report};
+use super::{Engine, report};
 use crate::action::check_first_keyword;
 use shared::db::sqlstate::{Judgement, Origin, judge};
 use std::time::{Duration, Instant};
 use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::error::SqlState;
 
 /// Grace over the action's own statement_timeout before the connection is held to be dead.
 const GRACE: Duration = Duration::from_secs(10);
@@ -107,7 +108,7 @@ fn commit_failure(error: StepError) -> Result<Attempted, StepError> {
         return Err(error);
     }
     let judgement = judge(Origin::Commit, error.sqlstate());
-    match failure_of(&error) {
+    match Failure::of(&error) {
         Some(failure) if judgement != Judgement::NotJudged => {
             Ok(Attempted::CommitFailed(failure, judgement))
         }
@@ -115,14 +116,14 @@ fn commit_failure(error: StepError) -> Result<Attempted, StepError> {
     }
 }
 
-fn failure_of(error: &StepError) -> Option<Failure> {
-    match error {
-        StepError::Reported(error) => Some(Failure {
-            sqlstate: error.code().map(|state| state.code().to_owned()),
-            error: error_text::of_server_error(error),
-        }),
-        StepError::Silent(_) => None,
-    }
+/// Settles an event whose action dropped the prepared statements of the session it ran in, on a fresh session.
+pub async fn settle_spoiler(
+    engine: &Engine,
+    session: &WorkerSession,
+    claimed: &Claimed,
+) -> Result<(), StepError> {
+    let failure = Failure::refused("the action dropped the prepared statements of its session");
+    settle_again(engine, session, claimed, failure, Judgement::Permanent).await
 }
 
 /// Settles a verdict that is known already, on an event that had to be claimed once more.
@@ -190,7 +191,7 @@ async fn run_action(
 ) -> Result<Ran, StepError> {
     if let Err(problem) = check_first_keyword(&event.action.sql) {
         return Ok(Ran::NotAtAll(
-            refused(&problem.to_string()),
+            Failure::refused(&problem.to_string()),
             Judgement::Permanent,
         ));
     }
@@ -205,7 +206,7 @@ async fn run_action(
     if let Err(error) = &result
         && from_cache
         && matches!(
-            error.sqlstate().map(tokio_postgres::error::SqlState::code),
+            error.sqlstate().map(SqlState::code),
             Some("0A000" | "26000")
         )
     {
@@ -214,11 +215,20 @@ async fn run_action(
         within(ANSWER_LIMIT, session.client().batch_execute(&back)).await?;
         result = try_action(session, event, held, payload.as_deref()).await;
     }
+    // Another action of this session left a prepared statement of that name behind.
+    if let Err(error) = &result
+        && error.sqlstate().map(SqlState::code) == Some("42P05")
+    {
+        let back = back_to_savepoint(session);
+        within(ANSWER_LIMIT, session.client().batch_execute(&back)).await?;
+        session.deallocate_left_over().await?;
+        result = try_action(session, event, held, payload.as_deref()).await;
+    }
     match result {
         Ok(None) => Ok(Ran::Well),
         Ok(Some(refusal)) => Ok(Ran::Badly(refusal, Judgement::Permanent)),
         Err(error) if error.ends_session() => Err(error),
-        Err(error) => match failure_of(&error) {
+        Err(error) => match Failure::of(&error) {
             Some(failure) => Ok(Ran::Badly(failure, judge(Origin::Action, error.sqlstate()))),
             None => Err(error),
         },
@@ -247,7 +257,7 @@ async fn try_action(
     if action.params().len() > 1 {
         // Not to be met prepared: the savepoint is set before a prepared action runs, not before it is found out.
         session.forget_action(&event.action.sql);
-        return Ok(Some(refused(&format!(
+        return Ok(Some(Failure::refused(&format!(
             "the action has {} parameters; it may have one, $1, the payload",
             action.params().len()
         ))));
@@ -276,14 +286,7 @@ async fn try_action(
     let is_read_only = read_only
         .iter()
         .any(|message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")));
-    Ok(is_read_only.then(|| refused("the action changed its transaction to read only")))
-}
-
-fn refused(problem: &str) -> Failure {
-    Failure {
-        sqlstate: None,
-        error: error_text::storable(problem),
-    }
+    Ok(is_read_only.then(|| Failure::refused("the action changed its transaction to read only")))
 }
 
 fn back_to_savepoint(session: &WorkerSession) -> String {

@@ -77,7 +77,11 @@ fn as_failed((culprit, error): (Option<String>, StepError)) -> Result<Batched, S
     if error.ends_session() {
         return Err(error);
     }
-    let error = shared::db::error_chain::ErrorChain(&error).to_string();
+    // Not the server's words: an action's error may quote the payload.
+    let error = match error.sqlstate() {
+        Some(state) => format!("SQLSTATE {}", state.code()),
+        None => "no SQLSTATE".to_owned(),
+    };
     Ok(Batched::Failed { culprit, error })
 }
 

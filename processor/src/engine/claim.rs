@@ -145,10 +145,9 @@ pub async fn suspects(engine: &Engine, session: &WorkerSession) -> Result<Vec<i6
         &engine.served.include,
         &engine.served.exclude,
     ];
-    let query = session
-        .client()
-        .query(&session.statements.suspects, &parameters);
-    let rows = within(ANSWER_LIMIT, query).await?;
+    let rows = session
+        .look(&session.statements.suspects, &parameters)
+        .await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 

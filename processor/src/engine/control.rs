@@ -237,9 +237,10 @@ impl Control {
             }
         };
         for finding in &findings {
+            let text = finding.text();
             match finding.severity {
-                preflight::Severity::Blocking => error!(finding = finding.code, "{finding}"),
-                preflight::Severity::Warning => warn!(finding = finding.code, "{finding}"),
+                preflight::Severity::Blocking => error!(finding = finding.code, "{text}"),
+                preflight::Severity::Warning => warn!(finding = finding.code, "{text}"),
             }
         }
         Ok(preflight::any_blocks(&findings))

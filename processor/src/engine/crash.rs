@@ -48,8 +48,16 @@ impl Lost {
         }
         let alone = self.ids.len() == 1;
         let parameters: [&(dyn ToSql + Sync); 3] = [&self.ids, &engine.id, &alone];
-        let marked = now.client().execute(MARK, &parameters);
-        let marked = within(ANSWER_LIMIT, marked).await?;
+        let marks = async {
+            let ((), marked, ()) = futures_util::future::try_join3(
+                now.begin(),
+                now.client().execute(MARK, &parameters),
+                now.commit(),
+            )
+            .await?;
+            Ok(marked)
+        };
+        let marked = within(ANSWER_LIMIT, marks).await?;
         if marked > 0 {
             let ids = &self.ids;
             tracing::warn!(

@@ -82,10 +82,9 @@ pub async fn claim_some<'a>(
         &engine.served.include,
         &engine.served.exclude,
     ];
-    let query = session
-        .client()
-        .query(&session.statements.due_lanes, &parameters);
-    let rows = within(ANSWER_LIMIT, query).await?;
+    let rows = session
+        .look(&session.statements.due_lanes, &parameters)
+        .await?;
     let first: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
     if first.is_empty() {
         return Ok(None);
@@ -106,10 +105,9 @@ async fn next_lanes(engine: &Engine, session: &WorkerSession) -> Result<Vec<i64>
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
     let parameters: [&(dyn ToSql + Sync); 2] = [&from, &session.node];
-    let query = session
-        .client()
-        .query(&session.statements.next_lanes, &parameters);
-    let rows = within(ANSWER_LIMIT, query).await?;
+    let rows = session
+        .look(&session.statements.next_lanes, &parameters)
+        .await?;
     // Past the last lane it starts again at the first.
     let next = rows.last().map_or(i64::MIN, |row| row.get(0));
     *engine

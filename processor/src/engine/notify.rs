@@ -16,6 +16,7 @@ use super::wire::Key;
 use super::{Engine, availability::Access, report};
 use postgres_types::ToSql;
 use shared::backoff::Backoff;
+use shared::logging::repeat::Repeats;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::{debug, warn};
@@ -50,6 +51,7 @@ impl NotifyWorker {
     pub async fn run(self) {
         let engine = &self.engine;
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
+        let mut refused = Repeats::new();
         while let Some(access) = engine.availability.granted(&engine.shutdown.token).await {
             let name = "pg-relay-processor notify";
             match WorkerSession::open(&engine.connector, name, LONGEST_HOLD).await {
@@ -64,7 +66,7 @@ impl NotifyWorker {
                     }
                 }
                 Err(error) => {
-                    debug!("a notify worker cannot connect: {error}");
+                    report::cannot_connect(&mut refused, "notify worker", &error);
                     engine.pause(backoff.next()).await;
                 }
             }
@@ -127,9 +129,9 @@ impl NotifyWorker {
             &served.include,
             &served.exclude,
         ];
-        let statement = &session.statements.due_notify;
-        let query = session.client().query(statement, &parameters);
-        let rows = within(ANSWER_LIMIT, query).await?;
+        let rows = session
+            .look(&session.statements.due_notify, &parameters)
+            .await?;
         Ok(rows
             .iter()
             .map(|row| (row.get("id"), row.get("lane")))

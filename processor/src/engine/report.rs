@@ -2,8 +2,11 @@
 
 use super::Engine;
 use super::event::Event;
+use super::session::OpenError;
 use super::settle::{Ending, Failure};
 use super::verdict::Verdict;
+use shared::db::connect::ConnectError;
+use shared::logging::repeat::Repeats;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use tracing::{debug, info, warn};
@@ -29,6 +32,23 @@ impl Counters {
             }
         };
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A worker has no session. When nobody could have one, the control task says so, once. Otherwise (too many connections, a grant taken
+/// away) it is a warning the first time and then at every power of ten, since every worker tries about once a second.
+pub fn cannot_connect(repeats: &mut Repeats, worker: &str, error: &OpenError) {
+    let text = error.to_string();
+    if let OpenError::Connect(
+        ConnectError::Unreachable { .. }
+        | ConnectError::Timeout { .. }
+        | ConnectError::NotAccepting { .. }
+        | ConnectError::Standby { .. },
+    ) = error
+    {
+        debug!("a {worker} cannot connect: {text}");
+    } else if let Some(times) = repeats.observe(&text) {
+        warn!("a {worker} cannot connect ({times} times so far): {text}");
     }
 }
 

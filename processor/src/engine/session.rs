@@ -6,12 +6,13 @@
 use super::statements::Statements;
 use super::step::{ANSWER_LIMIT, StepError, within};
 use super::wire::Payload;
+use postgres_types::ToSql;
 use shared::db::connect::{ConnectError, Connector, Session};
 use std::collections::HashMap;
 use std::time::Duration;
 use thiserror::Error;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, Row, Statement};
 
 /// For our own statements, whatever the defaults of the database are. The scan settings leave the planner no way
 /// but the pending indexes, in their order, however wrong its statistics are.
@@ -93,6 +94,25 @@ impl WorkerSession {
             .await
     }
 
+    /// One look at the queue, in a transaction of its own and in one round trip. Never without a transaction: there the settings are those of
+    /// the database, under whose search path the server would read a prepared statement anew.
+    pub async fn look(
+        &self,
+        statement: &Statement,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StepError> {
+        let look = async {
+            let ((), rows, ()) = futures_util::future::try_join3(
+                self.begin(),
+                self.client().query(statement, parameters),
+                self.client().batch_execute("ROLLBACK"),
+            )
+            .await?;
+            Ok(rows)
+        };
+        within(ANSWER_LIMIT, look).await
+    }
+
     /// Text that makes the session ready for the action of event `id`.
     #[must_use]
     pub fn before_action(&self, id: i64, held: &str) -> String {
@@ -148,6 +168,18 @@ impl WorkerSession {
     /// Forgets a prepared action that no longer fits the catalog.
     pub fn forget_action(&mut self, sql: &str) {
         self.actions.remove(sql);
+    }
+
+    /// Drops the statements which actions prepared by SQL and left behind; ours are not prepared that way.
+    pub async fn deallocate_left_over(&self) -> Result<(), StepError> {
+        const LEFT_OVER: &str = "SELECT name FROM pg_prepared_statements WHERE from_sql";
+        let rows = within(ANSWER_LIMIT, self.client().query(LEFT_OVER, &[])).await?;
+        let quoted = rows.iter().map(|row| {
+            let name: String = row.get(0);
+            format!("DEALLOCATE \"{}\"", name.replace('"', "\"\""))
+        });
+        let text = quoted.collect::<Vec<_>>().join("; ");
+        within(ANSWER_LIMIT, self.client().batch_execute(&text)).await
     }
 
     /// Runs an action and discards its rows as they stream in.

@@ -6,7 +6,7 @@
 use super::event::Event;
 use super::verdict::Verdict;
 use super::wire::Timestamp;
-use super::{Engine, session::WorkerSession};
+use super::{Engine, error_text, session::WorkerSession, step::StepError};
 use std::time::Duration;
 
 /// An attempt that succeeded.
@@ -57,6 +57,29 @@ pub struct Failure {
     pub sqlstate: Option<String>,
     /// What went wrong, fit for the log.
     pub error: String,
+}
+
+impl Failure {
+    /// What the server reported, if it was the server that spoke.
+    #[must_use]
+    pub fn of(error: &StepError) -> Option<Self> {
+        match error {
+            StepError::Reported(error) => Some(Self {
+                sqlstate: error.code().map(|state| state.code().to_owned()),
+                error: error_text::of_server_error(error),
+            }),
+            StepError::Silent(_) | StepError::Spoiled => None,
+        }
+    }
+
+    /// What we hold against the action ourselves.
+    #[must_use]
+    pub fn refused(problem: &str) -> Self {
+        Self {
+            sqlstate: None,
+            error: error_text::storable(problem),
+        }
+    }
 }
 
 fn milliseconds(duration: Duration) -> f64 {

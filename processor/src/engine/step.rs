@@ -16,6 +16,9 @@ pub enum StepError {
     /// Nothing was heard in time; the session is given up.
     #[error("no answer within {} s", .0.as_secs())]
     Silent(Duration),
+    /// An action dropped the statements this session had prepared; the session is given up.
+    #[error("an action dropped the session's prepared statements")]
+    Spoiled,
 }
 
 impl StepError {
@@ -24,7 +27,7 @@ impl StepError {
     pub fn sqlstate(&self) -> Option<&SqlState> {
         match self {
             Self::Reported(error) => error.code(),
-            Self::Silent(_) => None,
+            Self::Silent(_) | Self::Spoiled => None,
         }
     }
 
@@ -38,8 +41,14 @@ impl StepError {
                     Some(Severity::Fatal | Severity::Panic)
                 )
             }),
-            Self::Silent(_) => true,
+            Self::Silent(_) | Self::Spoiled => true,
         }
+    }
+
+    /// Whether a prepared statement is gone. Of a statement of ours it says that an action dropped it (DEALLOCATE ALL).
+    #[must_use]
+    pub fn misses_statement(&self) -> bool {
+        self.sqlstate() == Some(&SqlState::INVALID_SQL_STATEMENT_NAME)
     }
 }
 

@@ -12,8 +12,9 @@ use super::pace::BatchSize;
 use super::session::WorkerSession;
 use super::step::StepError;
 use super::wire::Key;
-use super::{Engine, availability::Access};
+use super::{Engine, availability::Access, report};
 use shared::backoff::Backoff;
+use shared::logging::repeat::Repeats;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,6 +65,8 @@ pub struct Worker {
     lanes_seen: Instant,
     /// See [`Todo::Single`].
     suspected: bool,
+    /// The event whose action dropped the statements of the last session.
+    spoiler: Option<i64>,
 }
 
 impl Worker {
@@ -77,6 +80,7 @@ impl Worker {
             running: Vec::new(),
             lanes_seen: Instant::now(),
             suspected: false,
+            spoiler: None,
         }
     }
 
@@ -85,13 +89,14 @@ impl Worker {
         let engine = Arc::clone(&self.engine);
         let mut lost: Option<Lost> = None;
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
+        let mut refused = Repeats::new();
         while let Some(access) = engine.availability.granted(&engine.shutdown.token).await {
             let opened =
                 WorkerSession::open(&engine.connector, "pg-relay-processor sql", LONGEST_HOLD);
             let mut session = match opened.await {
                 Ok(session) => session,
                 Err(error) => {
-                    debug!("a worker cannot connect: {error}");
+                    report::cannot_connect(&mut refused, "worker", &error);
                     engine.pause(backoff.next()).await;
                     continue;
                 }
@@ -104,11 +109,24 @@ impl Worker {
                 continue;
             }
             lost = None;
+            if let Some(id) = self.spoiler
+                && let Err(error) = self.settle_spoiler(&session, id).await
+            {
+                debug!("the event that spoiled a session cannot be settled: {error}");
+                engine.pause(backoff.next()).await;
+                continue;
+            }
+            self.spoiler = None;
             backoff.reset();
             engine.sql.floor.clear();
             if let Err(error) = self.serve(&mut session, &access).await {
                 session.note(&error);
                 debug!("a worker lost its session: {error}");
+                if matches!(error, StepError::Spoiled) {
+                    self.todo.clear();
+                    session.close().await;
+                    continue;
+                }
                 let running = std::mem::take(&mut self.running);
                 let mark_soon = !running.is_empty();
                 lost = Some(Lost::of(&session, running).await);
@@ -142,6 +160,10 @@ impl Worker {
                         .await;
                 }
                 Err(error) if error.ends_session() || session.is_closed() => return Err(error),
+                Err(error) if error.misses_statement() => {
+                    self.running.clear();
+                    return Err(StepError::Spoiled);
+                }
                 Err(error) => {
                     // An error of our own statements judges nothing: the events are claimed again.
                     warn!(
@@ -234,7 +256,7 @@ impl Worker {
         }
     }
 
-    /// A claim that starts at the beginning, and the events that crashes marked.
+    /// The events that crashes marked, and a claim that starts at the beginning. The marked ones come first: no backlog may keep them waiting.
     async fn full_look(
         &mut self,
         session: &mut WorkerSession,
@@ -242,6 +264,8 @@ impl Worker {
     ) -> Result<Turn, StepError> {
         let engine = Arc::clone(&self.engine);
         let limit = self.size.get();
+        let suspects = claim::suspects(&engine, session).await?;
+        self.todo.extend(suspects.into_iter().map(Todo::single));
         let claimed = claim::ready(&engine, session, limit, Key::MIN).await?;
         drop(look);
         if let Some((_, last)) = claimed.span {
@@ -253,8 +277,6 @@ impl Worker {
             return self.run_ready(session, claimed, limit).await;
         }
         session.rollback_empty().await?;
-        let suspects = claim::suspects(&engine, session).await?;
-        self.todo.extend(suspects.into_iter().map(Todo::single));
         Ok(if self.todo.is_empty() {
             Turn::Idle
         } else {

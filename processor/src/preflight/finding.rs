@@ -57,6 +57,16 @@ impl Finding {
         self
     }
 
+    /// The finding without its severity, which a log line shows in its own way.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { code, message, .. } = self;
+        match &self.hint {
+            Some(hint) => format!("{code}: {message} (hint: {hint})"),
+            None => format!("{code}: {message}"),
+        }
+    }
+
     fn new(code: &'static str, severity: Severity, message: &str) -> Self {
         Self {
             code,
@@ -69,12 +79,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, message, .. } = self;
-        write!(f, "{} {code}: {message}", self.severity.as_str())?;
-        match &self.hint {
-            Some(hint) => write!(f, " (hint: {hint})"),
-            None => Ok(()),
-        }
+        write!(f, "{} {}", self.severity.as_str(), self.text())
     }
 }
 

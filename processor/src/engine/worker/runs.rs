@@ -14,6 +14,19 @@ use std::time::Instant;
 use tracing::debug;
 
 impl Worker {
+    /// Records the end of an event whose action spoiled the session before this one.
+    pub(super) async fn settle_spoiler(
+        &self,
+        session: &WorkerSession,
+        id: i64,
+    ) -> Result<(), StepError> {
+        let claimed = claim::by_ids(session, &[id]).await?;
+        if claimed.attempts.is_empty() {
+            return claim::let_go(&self.engine, session, &claimed).await;
+        }
+        attempt::settle_spoiler(&self.engine, session, &claimed).await
+    }
+
     pub(super) async fn run_todo(
         &mut self,
         session: &mut WorkerSession,
@@ -91,7 +104,14 @@ impl Worker {
         let engine = Arc::clone(&self.engine);
         let event = &claimed.attempts[0];
         self.running = vec![event.id];
-        let attempted = attempt::run(&engine, session, claimed, claimed_at).await?;
+        let attempted = match attempt::run(&engine, session, claimed, claimed_at).await {
+            Err(error) if error.misses_statement() => {
+                // The statements were there for the claim. The verdict is recorded on a fresh session.
+                self.spoiler = Some(event.id);
+                return Err(error);
+            }
+            attempted => attempted?,
+        };
         self.running.clear();
         if self.may_batch(event) {
             self.size.succeeded(1, claimed_at.elapsed());

@@ -19,19 +19,35 @@ VALUES ('noop', 'sql', (:number)::text, now(), NULL, NULL, false, :number, NULL)
 /// What the Processor does meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Condition {
-    /// It drains what is enqueued.
-    Busy,
+    /// There is none: what is left is the cost of the call itself.
+    Alone,
     /// The fleet is paused, and it sleeps.
     Idle,
+    /// It drains what is enqueued.
+    Busy,
+}
+
+const CLIENTS: [u32; 3] = [1, 8, 64];
+
+/// Every condition with every number of clients.
+fn cases() -> impl Iterator<Item = (String, Condition, u32)> {
+    let conditions = [Condition::Alone, Condition::Idle, Condition::Busy];
+    conditions.into_iter().flat_map(|condition| {
+        CLIENTS.into_iter().map(move |clients| {
+            let name = format!("enqueue_{}_{clients}", condition.as_str());
+            (name, condition, clients)
+        })
+    })
+}
+
+pub(crate) fn names() -> Vec<String> {
+    cases().map(|(name, _, _)| name).collect()
 }
 
 pub(crate) async fn measure(server: &Server, options: &Options, report: &mut Report) {
-    for condition in [Condition::Idle, Condition::Busy] {
-        for clients in [1, 8, 64] {
-            let name = format!("enqueue_{}_{clients}", condition.as_str());
-            if options.wants(&name) {
-                compare(server, options, report, &name, (condition, clients)).await;
-            }
+    for (name, condition, clients) in cases() {
+        if options.wants(&name) {
+            compare(server, options, report, &name, (condition, clients)).await;
         }
     }
 }
@@ -44,7 +60,10 @@ async fn compare(
     (condition, clients): (Condition, u32),
 ) {
     let stage = Stage::new(server).await;
-    let _processor = stage.processor(4).await;
+    let _processor = match condition {
+        Condition::Alone => None,
+        Condition::Idle | Condition::Busy => Some(stage.processor(4).await),
+    };
     if condition == Condition::Idle {
         stage.db.execute("SELECT pgrelay.pause_for('1 hour')").await;
     }
@@ -64,7 +83,10 @@ async fn compare(
         .add(Measurement::new(&reference, value(&plain), UNIT).noting("INSERT INTO pgrelay.queue"));
     let line = Measurement::new(name, value(&notify), UNIT)
         .compared(reference, median(&ratios))
-        .aiming(Aim::RatioAtLeast(0.7));
+        .aiming(match condition {
+            Condition::Alone => Aim::None,
+            Condition::Idle | Condition::Busy => Aim::RatioAtLeast(0.7),
+        });
     report.add(line.noting(format!("{clients} clients, {}", condition.notes())));
 }
 
@@ -81,6 +103,7 @@ async fn one_run(stage: &Stage, script: &str, clients: u32, length: Length) -> f
 impl Condition {
     const fn as_str(self) -> &'static str {
         match self {
+            Self::Alone => "alone",
             Self::Busy => "busy",
             Self::Idle => "idle",
         }
@@ -88,6 +111,7 @@ impl Condition {
 
     const fn notes(self) -> &'static str {
         match self {
+            Self::Alone => "no Processor",
             Self::Busy => "while a Processor drains",
             Self::Idle => "while the fleet is paused and a Processor sleeps",
         }

@@ -18,13 +18,29 @@ const HOLD: Duration = Duration::from_millis(10);
 /// Before the first event counts, every worker has been at rest for a while.
 const REST: Duration = Duration::from_secs(2);
 
+const PERCENTS: [usize; 2] = [50, 99];
+
+fn line_name(name: &str, percent: usize) -> String {
+    format!("{name}_p{percent}")
+}
+
+pub(crate) fn names() -> Vec<String> {
+    let of = |name| PERCENTS.map(|percent| line_name(name, percent));
+    [IDLE, SLOW].into_iter().flat_map(of).collect()
+}
+
 pub(crate) async fn measure(server: &Server, options: &Options, report: &mut Report) {
-    if options.wants(IDLE) {
+    let asked_for = |name| {
+        PERCENTS
+            .iter()
+            .any(|percent| options.wants(&line_name(name, *percent)))
+    };
+    if asked_for(IDLE) {
         let waits = idle(server, options.scale(200, 500)).await;
         let notes = format!("{} single events 10 to 30 ms apart", waits.len());
         add(report, IDLE, &waits, (3.0, 10.0), &notes);
     }
-    if options.wants(SLOW) {
+    if asked_for(SLOW) {
         let waits = in_slow_transactions(server, options.scale(100, 300)).await;
         let notes = format!(
             "{} events, 10 ms from notify() to COMMIT, {CLIENTS} clients",
@@ -35,17 +51,13 @@ pub(crate) async fn measure(server: &Server, options: &Options, report: &mut Rep
 }
 
 fn add(report: &mut Report, name: &str, waits: &[f64], (p50, p99): (f64, f64), notes: &str) {
-    for (percent, most) in [(50, p50), (99, p99)] {
+    for (percent, most) in PERCENTS.into_iter().zip([p50, p99]) {
         let aim = if most.is_finite() {
             Aim::ValueAtMost(most)
         } else {
             Aim::None
         };
-        let line = Measurement::new(
-            format!("{name}_p{percent}"),
-            percentile(waits, percent),
-            UNIT,
-        );
+        let line = Measurement::new(line_name(name, percent), percentile(waits, percent), UNIT);
         report.add(line.aiming(aim).noting(notes));
     }
 }

@@ -27,7 +27,8 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
+    let names = [drains::names(), latency::names(), enqueue::names()].concat();
+    let options = match Options::parse(std::env::args().skip(1), &names) {
         Ok(options) => options,
         Err(problem) => {
             eprintln!("bench: {problem}");

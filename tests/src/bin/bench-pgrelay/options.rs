@@ -10,7 +10,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+    /// `known` are the names of all measurements.
+    pub(crate) fn parse(
+        arguments: impl Iterator<Item = String>,
+        known: &[String],
+    ) -> Result<Self, String> {
         let mut options = Self {
             quick: false,
             names: Vec::new(),
@@ -19,7 +23,10 @@ impl Options {
             match argument.as_str() {
                 "--quick" => options.quick = true,
                 option if option.starts_with('-') => return Err(USAGE.to_owned()),
-                _ => options.names.push(argument),
+                name if known.iter().any(|known| known.starts_with(name)) => {
+                    options.names.push(argument);
+                }
+                name => return Err(format!("{name}? There are: {}", known.join(" "))),
             }
         }
         Ok(options)
@@ -38,5 +45,31 @@ impl Options {
     /// How often each thing is measured; the median counts.
     pub(crate) fn rounds(&self) -> usize {
         self.scale(1, 3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+
+    fn parse(arguments: &[&str]) -> Result<Options, String> {
+        let known = ["drain_noop".to_owned(), "enqueue_busy_8".to_owned()];
+        Options::parse(
+            arguments.iter().map(|argument| (*argument).to_owned()),
+            &known,
+        )
+    }
+
+    #[test]
+    fn a_name_selects_what_begins_with_it() {
+        let options = parse(&["--quick", "enqueue"]).unwrap();
+        assert!(options.quick && options.wants("enqueue_busy_8") && !options.wants("drain_noop"));
+        assert!(parse(&[]).unwrap().wants("drain_noop"));
+    }
+
+    #[test]
+    fn what_is_unknown_is_refused() {
+        assert!(parse(&["--slow"]).is_err());
+        assert!(parse(&["drains"]).is_err());
     }
 }
