@@ -95,8 +95,9 @@ pub async fn serve(engine: Arc<Engine>, shutdown: Shutdown) -> Exit {
 
 fn start_workers(engine: &Arc<Engine>) {
     let tracker = &engine.shutdown.tracker;
-    for _ in 0..engine.config.sql_workers {
-        tracker.spawn(Worker::new(Arc::clone(engine)).run());
+    for number in 0..engine.config.sql_workers {
+        let express = number == 0 && engine.config.sql_workers > 1;
+        tracker.spawn(Worker::new(Arc::clone(engine), express).run());
     }
     for _ in 0..engine.config.notify_workers {
         tracker.spawn(NotifyWorker::new(Arc::clone(engine)).run());

@@ -8,12 +8,18 @@ use tokio_postgres::Client;
 const STATEMENTS: &[(&str, &str, &[&str])] = &[
     (
         "claim_ready",
-        include_str!("../../processor/src/engine/sql/claim_ready.sql"),
+        concat!(
+            include_str!("../../processor/src/engine/sql/claim_ready.sql"),
+            include_str!("../../processor/src/engine/sql/claimed.sql")
+        ),
         &["queue_ready_sql"],
     ),
     (
         "claim_head",
-        include_str!("../../processor/src/engine/sql/claim_head.sql"),
+        concat!(
+            include_str!("../../processor/src/engine/sql/claim_head.sql"),
+            include_str!("../../processor/src/engine/sql/claimed.sql")
+        ),
         &["queue_lane_sql", "queue_pkey"],
     ),
     (
@@ -28,7 +34,10 @@ const STATEMENTS: &[(&str, &str, &[&str])] = &[
     ),
     (
         "claim_ids",
-        include_str!("../../processor/src/engine/sql/claim_ids.sql"),
+        concat!(
+            include_str!("../../processor/src/engine/sql/claim_ids.sql"),
+            include_str!("../../processor/src/engine/sql/claimed.sql")
+        ),
         &["queue_pkey"],
     ),
     (

@@ -71,7 +71,7 @@ pub async fn run(
 ) -> Result<Attempted, StepError> {
     let event = &claimed.attempts[0];
     let began = Instant::now();
-    let ran = run_action(session, event, &claimed.held()).await?;
+    let ran = run_action(session, event).await?;
     let took = began.elapsed();
     let when = When {
         claimed_at: event.claimed_at,
@@ -93,7 +93,8 @@ pub async fn run(
             report::endings(engine, &claimed.endings);
             let well = matches!(ran, Ran::Well);
             if well {
-                engine.sql.paces.succeeded(&event.channel, took);
+                let batch = event.action.batch;
+                engine.sql.paces.measured(&event.channel, took, batch);
             }
             Ok(Attempted::Settled { well })
         }
@@ -184,11 +185,7 @@ async fn settle(
 }
 
 /// Runs the action under a savepoint, which the settlement ends. `Err`: the session is of no more use.
-async fn run_action(
-    session: &mut WorkerSession,
-    event: &Event,
-    held: &str,
-) -> Result<Ran, StepError> {
+async fn run_action(session: &mut WorkerSession, event: &Event) -> Result<Ran, StepError> {
     if let Err(problem) = check_first_keyword(&event.action.sql) {
         return Ok(Ran::NotAtAll(
             Failure::refused(&problem.to_string()),
@@ -200,7 +197,7 @@ async fn run_action(
         (false, payload) => payload.clone(),
     };
     let from_cache = session.action(&event.action.sql).is_some();
-    let mut result = try_action(session, event, held, payload.as_deref()).await;
+    let mut result = try_action(session, event, payload.as_deref()).await;
     // A prepared action may have outlived a change of the catalog, or an action's own DEALLOCATE. Then the error is ours, and
     // says so only by coming from a statement that was not prepared just now.
     if let Err(error) = &result
@@ -213,7 +210,7 @@ async fn run_action(
         session.forget_action(&event.action.sql);
         let back = back_to_savepoint(session);
         within(ANSWER_LIMIT, session.client().batch_execute(&back)).await?;
-        result = try_action(session, event, held, payload.as_deref()).await;
+        result = try_action(session, event, payload.as_deref()).await;
     }
     // Another action of this session left a prepared statement of that name behind.
     if let Err(error) = &result
@@ -222,7 +219,7 @@ async fn run_action(
         let back = back_to_savepoint(session);
         within(ANSWER_LIMIT, session.client().batch_execute(&back)).await?;
         session.deallocate_left_over().await?;
-        result = try_action(session, event, held, payload.as_deref()).await;
+        result = try_action(session, event, payload.as_deref()).await;
     }
     match result {
         Ok(None) => Ok(Ran::Well),
@@ -239,12 +236,11 @@ async fn run_action(
 async fn try_action(
     session: &mut WorkerSession,
     event: &Event,
-    held: &str,
     payload: Option<&str>,
 ) -> Result<Option<Failure>, StepError> {
     let before = format!(
         "SAVEPOINT attempt; {}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = 0",
-        session.before_action(event.id, held),
+        session.before_action(event.id),
         event.action.timeout_ms
     );
     let cached = session.action(&event.action.sql).cloned();

@@ -35,13 +35,12 @@ pub async fn run(
     claimed: &Claimed,
     claimed_at: Instant,
 ) -> Result<Batched, StepError> {
-    let held = claimed.held();
     // A channel may have been given another action since it was found to be fast. Its single run says what is wrong with it.
     let unfit = |event: &&Event| check_first_keyword(&event.action.sql).is_err();
     if let Some(event) = claimed.attempts.iter().find(unfit) {
         return Ok(unfit_action(event));
     }
-    let actions = match prepare_actions(session, &claimed.attempts, &held).await {
+    let actions = match prepare_actions(session, &claimed.attempts).await {
         Ok(actions) => actions,
         Err(failed) => return as_failed(failed),
     };
@@ -49,7 +48,7 @@ pub async fn run(
     if let Some((event, _)) = pairs.find(|(_, action)| action.params().len() > 1) {
         return Ok(unfit_action(event));
     }
-    let successes = match run_actions(session, claimed, &actions, &held, claimed_at).await {
+    let successes = match run_actions(session, claimed, &actions, claimed_at).await {
         Ok(successes) => successes,
         Err(failed) => return as_failed(failed),
     };
@@ -59,7 +58,7 @@ pub async fn run(
     }
     for success in &successes {
         let channel = &success.event.channel;
-        engine.sql.paces.succeeded(channel, success.took);
+        engine.sql.paces.measured_in_batch(channel, success.took);
         engine.sql.paces.batch_ended(channel, false);
         report::attempt(
             engine,
@@ -96,7 +95,6 @@ fn unfit_action(event: &Event) -> Batched {
 async fn prepare_actions(
     session: &mut WorkerSession,
     events: &[Event],
-    held: &str,
 ) -> Result<Vec<Statement>, (Option<String>, StepError)> {
     let mut ready = false;
     let mut actions = Vec::with_capacity(events.len());
@@ -108,7 +106,7 @@ async fn prepare_actions(
         }
         let blame = |error| (Some(event.channel.clone()), error);
         if !ready {
-            let before = session.before_action(event.id, held);
+            let before = session.before_action(event.id);
             within(ANSWER_LIMIT, session.client().batch_execute(&before))
                 .await
                 .map_err(blame)?;
@@ -127,13 +125,12 @@ async fn run_actions<'a>(
     session: &WorkerSession,
     claimed: &'a Claimed,
     actions: &[Statement],
-    held: &str,
     claimed_at: Instant,
 ) -> Result<Vec<Success<'a>>, (Option<String>, StepError)> {
     let resets: Vec<String> = claimed
         .attempts
         .iter()
-        .map(|event| session.before_action(event.id, held))
+        .map(|event| session.before_action(event.id))
         .collect();
     let after = session.after_action();
     let client = session.client();

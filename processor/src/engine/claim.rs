@@ -49,19 +49,6 @@ impl Claimed {
         }
         claimed
     }
-
-    /// Ids of everything the transaction holds, as actions see them in `pgrelay.held_events`.
-    #[must_use]
-    pub fn held(&self) -> String {
-        let attempts = self.attempts.iter().map(|event| event.id);
-        let endings = self.endings.iter().map(|ending| ending.id);
-        let ids: Vec<String> = attempts
-            .chain(endings)
-            .chain(self.wrong_lane.iter().copied())
-            .map(|id| id.to_string())
-            .collect();
-        ids.join(",")
-    }
 }
 
 fn ending(event: Event, verdict: Verdict, reason: String) -> Ending {
@@ -94,23 +81,44 @@ async fn begin_and_claim(
     Ok(Claimed::from_rows(&within(ANSWER_LIMIT, both).await?))
 }
 
+/// Which parallel channels a claim is about.
+#[derive(Debug, Clone, Copy)]
+pub enum Stream<'a> {
+    /// All but these, which run alone.
+    Without(&'a [String]),
+    /// Only these.
+    Only(&'a [String]),
+}
+
 /// Claims up to `limit` due events of parallel channels, from `start` on.
 pub async fn ready(
     engine: &Engine,
     session: &WorkerSession,
+    stream: Stream<'_>,
     limit: usize,
     start: Key,
 ) -> Result<Claimed, StepError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let parameters: [&(dyn ToSql + Sync); 6] = [
+    let (without, only) = match stream {
+        Stream::Without([]) => (None, None),
+        Stream::Without(channels) => (Some(channels), None),
+        Stream::Only(channels) => (None, Some(channels)),
+    };
+    let parameters: [&(dyn ToSql + Sync); 8] = [
         &limit,
         &start.run_at,
         &start.id,
         &session.node,
         &engine.served.include,
         &engine.served.exclude,
+        &without,
+        &only,
     ];
-    begin_and_claim(session, &session.statements.claim_ready, &parameters).await
+    let claimed = begin_and_claim(session, &session.statements.claim_ready, &parameters).await?;
+    for event in &claimed.attempts {
+        engine.sql.paces.met(&event.channel, event.action.batch);
+    }
+    Ok(claimed)
 }
 
 /// Claims those of `ids` that can still be had.
@@ -230,6 +238,7 @@ pub async fn let_go(
 ) -> Result<(), StepError> {
     if let Some((first, _)) = claimed.span {
         engine.sql.floor.lower(first);
+        engine.sql.floor_apart.lower(first);
     }
     session.rollback().await
 }

@@ -268,7 +268,8 @@ impl Control {
             self.paused = paused;
             info!("claims are {}", if paused { "paused" } else { "resumed" });
             systemd::status(self.state());
-            self.wake_pools();
+            self.engine.sql.set_paused(paused);
+            self.engine.notify.set_paused(paused);
         }
         let generation = controls.reload_generation;
         if self

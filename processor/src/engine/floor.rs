@@ -9,7 +9,7 @@
 //! happen whenever a claim comes back short, and from time to time even when none does. Full looks are one at a time and take at most a tenth
 //! of the time, so that they cannot become the walk they are there to avoid.
 
-use super::wire::Key;
+use super::wire::{Key, Timestamp};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -70,6 +70,18 @@ impl Floor {
     pub fn passed(&self, last: Key) {
         let mut state = self.lock();
         state.start = state.start.max(last.next());
+    }
+
+    /// A claim from the floor found nothing that is due up to `now`. What is up to a second old may still be uncommitted, and full looks
+    /// should be left to what is older.
+    pub fn found_nothing(&self, now: Timestamp) {
+        const SLACK_MICROSECONDS: i64 = 1_000_000;
+        let run_at = Timestamp(now.0.saturating_sub(SLACK_MICROSECONDS));
+        let mut state = self.lock();
+        state.start = state.start.max(Key {
+            run_at,
+            id: i64::MIN,
+        });
     }
 
     /// A full look came back full, with `last` as its last event: what is behind it may be live.

@@ -5,7 +5,7 @@
 //! one in a hundred of its batches failed, since a failed batch is work thrown away.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a batch should take.
@@ -19,75 +19,167 @@ const COOLING: Duration = Duration::from_mins(1);
 /// Counts are halved here, so that old news fades.
 const WINDOW: u32 = 2_000;
 
+/// From here on an action is a hog: one worker of a pool is kept free of them.
+const HOG: Duration = Duration::from_millis(100);
+
 /// Pace of every channel this Processor has met.
 #[derive(Debug, Default)]
-pub struct Paces(Mutex<HashMap<String, Pace>>);
+pub struct Paces(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    paces: HashMap<String, Pace>,
+    apart: Arc<Apart>,
+    /// The lists have to be made anew.
+    stale: bool,
+    /// Or will have to be then, because a channel has cooled down.
+    stale_from: Option<Instant>,
+}
 
 #[derive(Debug, Default)]
 struct Pace {
     /// Smoothed length of one action.
     action: Option<Duration>,
+    /// It was slow when last judged. It has to become clearly faster to be called fast again.
+    slow: bool,
+    /// `update(p_batch := false)`.
+    forbidden: bool,
     batches: u32,
     failures: u32,
     single_until: Option<Instant>,
 }
 
-impl Paces {
-    /// Whether events of `channel` may be batched.
-    pub fn batchable(&self, channel: &str) -> bool {
-        let mut paces = self.lock();
-        let Some(pace) = paces.get_mut(channel) else {
-            return false;
-        };
-        if pace
-            .single_until
+/// Channels whose events run alone. They are claimed in a stream of their own, so that neither stream has to walk over the other's backlog or to
+/// let go of what does not go together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// All of them.
+    pub all: Vec<String>,
+    /// Without those whose actions take very long.
+    pub without_hogs: Vec<String>,
+}
+
+impl Pace {
+    fn is_cooling(&self) -> bool {
+        self.single_until
             .is_some_and(|until| until > Instant::now())
-        {
-            return false;
-        }
-        pace.single_until = None;
-        pace.action.is_some_and(|action| action < SLOW)
     }
 
-    /// An action of `channel` succeeded and took `took`.
-    pub fn succeeded(&self, channel: &str, took: Duration) {
-        let mut paces = self.lock();
-        if let Some(pace) = paces.get_mut(channel) {
-            pace.action = Some(match pace.action {
-                Some(old) => (old * 7 + took) / 8,
-                None => took,
-            });
-        } else {
-            let pace = Pace {
-                action: Some(took),
-                ..Pace::default()
-            };
-            paces.insert(channel.to_owned(), pace);
+    fn is_batchable(&self) -> bool {
+        self.action.is_some() && !self.slow && !self.forbidden && !self.is_cooling()
+    }
+}
+
+impl Paces {
+    /// Whether events of `channel` may be batched. A channel nobody has measured yet may not.
+    pub fn batchable(&self, channel: &str) -> bool {
+        self.lock()
+            .paces
+            .get(channel)
+            .is_some_and(Pace::is_batchable)
+    }
+
+    /// The channels known to run alone, and whether that has changed since the last call.
+    pub fn apart(&self) -> (Arc<Apart>, bool) {
+        let mut known = self.lock();
+        let due = known.stale_from.is_some_and(|from| from <= Instant::now());
+        if !known.stale && !due {
+            return (Arc::clone(&known.apart), false);
+        }
+        let mut apart = Apart::default();
+        for (channel, pace) in &known.paces {
+            if pace.action.is_none() || pace.is_batchable() {
+                continue;
+            }
+            apart.all.push(channel.clone());
+            if pace.action.is_some_and(|action| action < HOG) {
+                apart.without_hogs.push(channel.clone());
+            }
+        }
+        apart.all.sort_unstable();
+        apart.without_hogs.sort_unstable();
+        let cooling = known.paces.values().filter(|pace| pace.is_cooling());
+        known.stale_from = cooling.filter_map(|pace| pace.single_until).min();
+        known.stale = false;
+        let changed = *known.apart != apart;
+        known.apart = Arc::new(apart);
+        (Arc::clone(&known.apart), changed)
+    }
+
+    /// A claim met `channel`, which allows batches or not.
+    pub fn met(&self, channel: &str, batch: bool) {
+        let mut known = self.lock();
+        if let Some(pace) = known.paces.get_mut(channel)
+            && pace.forbidden == batch
+        {
+            pace.forbidden = !batch;
+            known.stale = true;
+        }
+    }
+
+    /// A single attempt at an event of `channel` ended, well or not.
+    pub fn measured(&self, channel: &str, took: Duration, batch: bool) {
+        let mut known = self.lock();
+        let pace = known.paces.entry(channel.to_owned()).or_default();
+        let before = (pace.is_batchable(), pace.action);
+        pace.forbidden = !batch;
+        pace.smooth(took);
+        let was_hog = before.1.is_some_and(|action| action >= HOG);
+        let is_hog = pace.action.is_some_and(|action| action >= HOG);
+        if before.1.is_none() || before.0 != pace.is_batchable() || was_hog != is_hog {
+            known.stale = true;
+        }
+    }
+
+    /// Actions of `channel` took `took` each in a batch.
+    pub fn measured_in_batch(&self, channel: &str, took: Duration) {
+        let mut known = self.lock();
+        if let Some(pace) = known.paces.get_mut(channel) {
+            let before = pace.slow;
+            pace.smooth(took);
+            if pace.slow != before {
+                known.stale = true;
+            }
         }
     }
 
     /// A batch with events of `channel` ended.
     pub fn batch_ended(&self, channel: &str, failed: bool) {
-        let mut paces = self.lock();
-        let Some(pace) = paces.get_mut(channel) else {
+        let mut known = self.lock();
+        let Some(pace) = known.paces.get_mut(channel) else {
             return;
         };
         pace.batches += 1;
         pace.failures += u32::from(failed);
+        let mut goes_single = false;
         // One failure may be anybody's; the second of less than two hundred batches is the channel's.
         if failed && pace.failures >= 2 && pace.failures * 100 > pace.batches {
             pace.single_until = Some(Instant::now() + COOLING);
             pace.batches = 0;
             pace.failures = 0;
+            goes_single = true;
         }
         if pace.batches > WINDOW {
             pace.batches /= 2;
             pace.failures /= 2;
         }
+        known.stale |= goes_single;
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Pace>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pace {
+    fn smooth(&mut self, took: Duration) {
+        let action = self.action.map_or(took, |old| (old * 7 + took) / 8);
+        self.action = Some(action);
+        self.slow = if self.slow {
+            action >= SLOW * 4 / 5
+        } else {
+            action >= SLOW
+        };
     }
 }
 
@@ -140,16 +232,34 @@ mod tests {
     fn an_unknown_channel_starts_single_and_a_slow_one_stays_so() {
         let paces = Paces::default();
         assert!(!paces.batchable("a"));
-        paces.succeeded("a", FAST);
+        paces.measured("a", FAST, true);
         assert!(paces.batchable("a"));
-        paces.succeeded("b", Duration::from_millis(20));
+        paces.measured("b", Duration::from_millis(20), true);
         assert!(!paces.batchable("b"));
+    }
+
+    #[test]
+    fn channels_that_run_alone_are_listed_and_hogs_apart() {
+        let paces = Paces::default();
+        paces.measured("fast", FAST, true);
+        paces.measured("slow", Duration::from_millis(20), true);
+        paces.measured("hog", Duration::from_secs(1), true);
+        paces.measured("forbidden", FAST, false);
+        let (apart, changed) = paces.apart();
+        assert!(changed);
+        assert_eq!(apart.all, ["forbidden", "hog", "slow"]);
+        assert_eq!(apart.without_hogs, ["forbidden", "slow"]);
+        assert!(!paces.apart().1, "nothing new");
+        paces.met("forbidden", true);
+        let (apart, changed) = paces.apart();
+        assert!(changed);
+        assert_eq!(apart.all, ["hog", "slow"]);
     }
 
     #[test]
     fn a_channel_with_failing_batches_goes_single() {
         let paces = Paces::default();
-        paces.succeeded("a", FAST);
+        paces.measured("a", FAST, true);
         paces.batch_ended("a", true);
         assert!(paces.batchable("a"), "one failure may be a neighbour's");
         paces.batch_ended("a", true);
@@ -159,7 +269,7 @@ mod tests {
     #[test]
     fn one_failure_in_a_hundred_is_tolerated() {
         let paces = Paces::default();
-        paces.succeeded("a", FAST);
+        paces.measured("a", FAST, true);
         for batch in 0..5_000 {
             paces.batch_ended("a", batch % 150 == 149);
             assert!(paces.batchable("a"), "after batch {batch}");

@@ -11,9 +11,9 @@ use super::floor::Floor;
 use super::lanes::Lanes;
 use super::pace::Paces;
 use shared::db::listener::ListenerHandle;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
@@ -29,11 +29,37 @@ const TAKE: &str = "SELECT pg_catalog.pg_try_advisory_lock_shared($1)";
 /// Lets go of it.
 const RELEASE: &str = "SELECT pg_catalog.pg_advisory_unlock_shared($1)";
 
+/// Where a worker of the sql pool looks for events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Lanes.
+    Lanes,
+    /// Parallel channels that go in batches.
+    Batches,
+    /// Parallel channels that run alone.
+    Alone,
+}
+
+impl Source {
+    /// All of them; every worker goes round.
+    pub const ALL: [Self; 3] = [Self::Lanes, Self::Batches, Self::Alone];
+}
+
+/// A source that was found empty is left out this long while others have work. It is the first pause of a scout, too, so that no look after a
+/// pause is left out.
+const EMPTY_FOR: Duration = FIRST_PAUSE;
+
 /// What one kind of workers shares.
 #[derive(Debug)]
 pub struct Pool {
-    /// Where claims start.
+    /// Where claims of batches start.
     pub floor: Floor,
+    /// Where claims of channels that run alone start.
+    pub floor_apart: Floor,
+    /// One claim at a time: two at once would walk over each other's locked rows. A claim takes a fraction of what its batch does.
+    pub claiming: tokio::sync::Mutex<()>,
+    /// Batches at a time. They keep the server busy by themselves; more of them only take longer each.
+    pub batching: tokio::sync::Semaphore,
     /// Lanes in use.
     pub lanes: Lanes,
     /// Pace of the channels.
@@ -43,7 +69,15 @@ pub struct Pool {
     wake: Notify,
     pause: Mutex<Duration>,
     longest_pause: Duration,
+    next_due: Mutex<Option<Instant>>,
+    empty_since: Mutex<[Option<Instant>; 3]>,
+    paused: AtomicBool,
     waiting: AtomicUsize,
+}
+
+/// Two for each core of this host: while one waits for the server, another is put together.
+fn batches_at_once() -> usize {
+    std::thread::available_parallelism().map_or(4, |cores| (cores.get() * 2).max(4))
 }
 
 impl Pool {
@@ -53,6 +87,9 @@ impl Pool {
     pub fn new(key: i64, narrowed: bool, longest_pause: Duration) -> Self {
         Self {
             floor: Floor::new(),
+            floor_apart: Floor::new(),
+            claiming: tokio::sync::Mutex::new(()),
+            batching: tokio::sync::Semaphore::new(batches_at_once()),
             lanes: Lanes::new(),
             paces: Paces::default(),
             sleeper: Sleeper {
@@ -64,12 +101,61 @@ impl Pool {
             wake: Notify::new(),
             pause: Mutex::new(FIRST_PAUSE),
             longest_pause,
+            next_due: Mutex::new(None),
+            empty_since: Mutex::new([None; 3]),
+            paused: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
         }
     }
 
+    /// Nothing is known about pending events any more.
+    pub fn clear_floors(&self) {
+        self.floor.clear();
+        self.floor_apart.clear();
+    }
+
+    /// Whether `source` was found empty a moment ago.
+    pub fn is_empty(&self, source: Source) -> bool {
+        self.empty_since()[source as usize].is_some_and(|since| since.elapsed() < EMPTY_FOR)
+    }
+
+    /// `source` was found empty, or not.
+    pub fn found(&self, source: Source, empty: bool) {
+        self.empty_since()[source as usize] = empty.then(Instant::now);
+    }
+
+    /// Every source has to be looked at.
+    fn look_everywhere(&self) {
+        *self.empty_since() = [None; 3];
+    }
+
+    fn empty_since(&self) -> std::sync::MutexGuard<'_, [Option<Instant>; 3]> {
+        self.empty_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// While the fleet is paused nobody looks often, and producers are not asked to wake anybody.
+    pub fn set_paused(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Whether the next pause is long enough to ask when the next event is due.
+    pub fn sleeps_long(&self) -> bool {
+        const LONG: Duration = Duration::from_millis(40);
+        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) >= LONG
+    }
+
+    /// The next event is due after `delay`: the scout looks then.
+    pub fn due_after(&self, delay: Option<Duration>) {
+        *self.next_due.lock().unwrap_or_else(PoisonError::into_inner) =
+            delay.map(|delay| Instant::now() + delay);
+    }
+
     /// There may be work: the scout looks now.
     pub fn wake(&self) {
+        self.look_everywhere();
         self.set_pause(FIRST_PAUSE);
         self.wake.notify_one();
     }
@@ -102,8 +188,17 @@ impl Pool {
 
     async fn scout(&self, listener: Option<&ListenerHandle>) {
         let _place = self.scout.lock().await;
+        if self.paused.load(Ordering::Relaxed) {
+            self.sleeper.release().await;
+            tokio::select! {
+                () = self.wake.notified() => {}
+                () = tokio::time::sleep(self.longest_pause) => {}
+            }
+            return;
+        }
         if self.sleeper.hold(listener).await == Hold::JustTaken {
             // Look once more before sleeping.
+            self.look_everywhere();
             return;
         }
         let pause = self.next_pause();
@@ -111,6 +206,7 @@ impl Pool {
             () = self.wake.notified() => {}
             () = tokio::time::sleep(pause) => {}
         }
+        self.look_everywhere();
     }
 
     /// The pause to make now; the next one will be twice as long.
@@ -118,6 +214,12 @@ impl Pool {
         let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
         let now = *pause;
         *pause = (now * 2).min(self.longest_pause);
+        let next_due = self
+            .next_due
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .map(|due| due.saturating_duration_since(Instant::now()));
+        let now = next_due.map_or(now, |due| now.min(due));
         // Never sooner than a full look is allowed, or the look would see only what lies above the floor.
         now.max(self.floor.until_full_look())
             .min(self.longest_pause)

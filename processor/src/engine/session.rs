@@ -5,7 +5,7 @@
 
 use super::statements::Statements;
 use super::step::{ANSWER_LIMIT, StepError, within};
-use super::wire::Payload;
+use super::wire::{Payload, Timestamp};
 use postgres_types::ToSql;
 use shared::db::connect::{ConnectError, Connector, Session};
 use std::collections::HashMap;
@@ -115,11 +115,8 @@ impl WorkerSession {
 
     /// Text that makes the session ready for the action of event `id`.
     #[must_use]
-    pub fn before_action(&self, id: i64, held: &str) -> String {
-        format!(
-            "{}; SET LOCAL pgrelay.event_id = '{id}'; SET LOCAL pgrelay.held_events = '{held}'",
-            self.reset
-        )
+    pub fn before_action(&self, id: i64) -> String {
+        format!("{}; SET LOCAL pgrelay.event_id = '{id}'", self.reset)
     }
 
     /// Text that makes the session ready for our own statements after an action.
@@ -145,6 +142,19 @@ impl WorkerSession {
     /// Ends a transaction in which a claim found nothing.
     pub async fn rollback_empty(&self) -> Result<(), StepError> {
         within(ANSWER_LIMIT, self.client().batch_execute("ROLLBACK")).await
+    }
+
+    /// The same, and returns the time at which there was nothing.
+    pub async fn rollback_empty_at(&self) -> Result<Timestamp, StepError> {
+        let both = async {
+            let (row, ()) = futures_util::future::try_join(
+                self.client().query_one(&self.statements.now, &[]),
+                self.client().batch_execute("ROLLBACK"),
+            )
+            .await?;
+            Ok(row.get(0))
+        };
+        within(ANSWER_LIMIT, both).await
     }
 
     /// The prepared action, if this session has it already.

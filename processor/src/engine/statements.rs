@@ -1,9 +1,9 @@
-//! The statements of the engine, each in a file of its own under `sql/`.
+//! The statements of the engine, each in a file of its own under `sql/`; the claims share their end.
 
 use tokio_postgres::{Client, Statement};
 
 macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident = $file:literal),+ $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident = $($file:literal)+),+ $(,)?) => {
         /// The Processor's statements, prepared once for each session.
         #[derive(Debug)]
         pub struct Statements {
@@ -11,13 +11,9 @@ macro_rules! statements {
         }
 
         impl Statements {
-            /// Name and text of each of them.
-            pub const TEXTS: &'static [(&'static str, &'static str)] =
-                &[$((stringify!($name), include_str!(concat!("sql/", $file))),)+];
-
             pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
                 Ok(Self {
-                    $($name: client.prepare(include_str!(concat!("sql/", $file))).await?,)+
+                    $($name: client.prepare(concat!($(include_str!(concat!("sql/", $file))),+)).await?,)+
                 })
             }
         }
@@ -26,11 +22,15 @@ macro_rules! statements {
 
 statements! {
     /// Due events of parallel channels.
-    claim_ready = "claim_ready.sql",
+    claim_ready = "claim_ready.sql" "claimed.sql",
+    /// The database's time.
+    now = "now.sql",
+    /// Time until the next event.
+    next_due = "next_due.sql",
     /// Named events.
-    claim_ids = "claim_ids.sql",
+    claim_ids = "claim_ids.sql" "claimed.sql",
     /// Head of a lane.
-    claim_head = "claim_head.sql",
+    claim_head = "claim_head.sql" "claimed.sql",
     /// Lanes of the first due events.
     due_lanes = "due_lanes.sql",
     /// Further lanes.
@@ -50,7 +50,7 @@ statements! {
     /// Candidates of the notify pool.
     due_notify = "due_notify.sql",
     /// One event of the notify pool.
-    claim_notify = "claim_notify.sql",
+    claim_notify = "claim_notify.sql" "claimed.sql",
     /// Lock of a notify event at settlement.
     lock_notify = "lock_notify.sql",
 }

@@ -1,33 +1,26 @@
 //! One worker of the sql pool: one connection, one held transaction at a time.
 //!
-//! It waits on: leave to work, its own statements, and the pool's wake-ups. What it does with a claim is in [`runs`].
+//! It waits on: leave to work, its own statements, and the pool's wake-ups. Where it looks is in [`looks`], what it does with a claim in [`runs`].
 
+mod looks;
 mod runs;
 
-use super::claim::{self, Claimed};
+use super::claim::Stream;
 use super::crash::Lost;
-use super::floor::FullLook;
-use super::lanes::{self, Seat};
 use super::pace::BatchSize;
+use super::pool::Source;
 use super::session::WorkerSession;
 use super::step::StepError;
-use super::wire::Key;
 use super::{Engine, availability::Access, report};
 use shared::backoff::Backoff;
 use shared::logging::repeat::Repeats;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tracing::{debug, warn};
 
 /// Longest silence of a Processor inside a transaction before the server takes its events away.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
-
-/// Events taken from one lane before other work is looked at.
-const LANE_RUN: u32 = 64;
-
-/// How often lanes are looked at while parallel channels have a backlog.
-const LANES_EVERY: Duration = Duration::from_millis(5);
 
 /// What is left to do after a claim was let go.
 #[derive(Debug)]
@@ -62,25 +55,29 @@ pub struct Worker {
     todo: VecDeque<Todo>,
     /// Events whose actions are running, for the marks after a crash.
     running: Vec<i64>,
-    lanes_seen: Instant,
+    /// Where it looks first, an index of [`Source::ALL`].
+    next_source: usize,
     /// See [`Todo::Single`].
     suspected: bool,
     /// The event whose action dropped the statements of the last session.
     spoiler: Option<i64>,
+    /// It leaves channels with very long actions to its siblings, so that they cannot take the whole pool.
+    express: bool,
 }
 
 impl Worker {
-    /// A worker of `engine`.
+    /// A worker of `engine`; an `express` one is kept free of channels with very long actions.
     #[must_use]
-    pub fn new(engine: Arc<Engine>) -> Self {
+    pub fn new(engine: Arc<Engine>, express: bool) -> Self {
         Self {
             engine,
             size: BatchSize::new(),
             todo: VecDeque::new(),
             running: Vec::new(),
-            lanes_seen: Instant::now(),
+            next_source: 0,
             suspected: false,
             spoiler: None,
+            express,
         }
     }
 
@@ -118,7 +115,7 @@ impl Worker {
             }
             self.spoiler = None;
             backoff.reset();
-            engine.sql.floor.clear();
+            engine.sql.clear_floors();
             if let Err(error) = self.serve(&mut session, &access).await {
                 session.note(&error);
                 debug!("a worker lost its session: {error}");
@@ -153,6 +150,7 @@ impl Worker {
             match self.turn(session).await {
                 Ok(Turn::Worked) => backoff.reset(),
                 Ok(Turn::Idle) => {
+                    self.ask_next_due(session).await?;
                     let listener = engine.listener();
                     engine
                         .sql
@@ -173,10 +171,21 @@ impl Worker {
                     );
                     self.running.clear();
                     session.rollback().await?;
-                    engine.sql.floor.clear();
+                    engine.sql.clear_floors();
                     engine.pause(backoff.next()).await;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Before a long sleep: it must not outlast the time the next event is due.
+    async fn ask_next_due(&self, session: &WorkerSession) -> Result<(), StepError> {
+        if self.engine.sql.sleeps_long() {
+            let rows = session.look(&session.statements.next_due, &[]).await?;
+            let milliseconds: Option<f64> = rows.first().and_then(|row| row.get(0));
+            let delay = milliseconds.map(|ms| Duration::from_secs_f64(ms.max(0.0) / 1000.0));
+            self.engine.sql.due_after(delay);
         }
         Ok(())
     }
@@ -186,116 +195,47 @@ impl Worker {
             self.run_todo(session, todo).await?;
             return Ok(Turn::Worked);
         }
-        // Both kinds of work are looked at in turn, so that neither starves the other.
-        let lanes_first = self.lanes_seen.elapsed() >= LANES_EVERY;
-        if lanes_first && self.turn_lanes(session).await? == Turn::Worked {
-            return Ok(Turn::Worked);
+        // Round the sources in turn, so that none starves another.
+        let engine = Arc::clone(&self.engine);
+        for step in 0..Source::ALL.len() {
+            let place = (self.next_source + step) % Source::ALL.len();
+            let source = Source::ALL[place];
+            if engine.sql.is_empty(source) {
+                continue;
+            }
+            let turn = self.turn_source(session, source).await?;
+            // What the express worker leaves to its siblings is not for it to call empty.
+            if !(self.express && source == Source::Alone) {
+                engine.sql.found(source, turn == Turn::Idle);
+            }
+            if turn == Turn::Worked {
+                self.next_source = place + 1;
+                return Ok(Turn::Worked);
+            }
         }
-        if self.turn_ready(session).await? == Turn::Worked {
-            return Ok(Turn::Worked);
-        }
-        if lanes_first {
-            return Ok(Turn::Idle);
-        }
-        self.turn_lanes(session).await
+        Ok(Turn::Idle)
     }
 
-    async fn turn_lanes(&mut self, session: &mut WorkerSession) -> Result<Turn, StepError> {
-        self.lanes_seen = Instant::now();
+    async fn turn_source(
+        &mut self,
+        session: &mut WorkerSession,
+        source: Source,
+    ) -> Result<Turn, StepError> {
         let engine = Arc::clone(&self.engine);
-        let Some((seat, claimed)) = lanes::claim_some(&engine, session).await? else {
-            return Ok(Turn::Idle);
+        let (apart, changed) = engine.sql.paces.apart();
+        if changed {
+            engine.sql.clear_floors();
+        }
+        let alone = if self.express {
+            &apart.without_hogs
+        } else {
+            &apart.all
         };
-        engine.sql.found_backlog();
-        self.run_lane(session, &seat, claimed).await?;
-        self.lanes_seen = Instant::now();
-        Ok(Turn::Worked)
-    }
-
-    /// Serves a lane for a while: its next head is most often due too.
-    async fn run_lane(
-        &mut self,
-        session: &mut WorkerSession,
-        seat: &Seat<'_>,
-        first: Claimed,
-    ) -> Result<(), StepError> {
-        let engine = Arc::clone(&self.engine);
-        let mut next = Some(first);
-        for _ in 0..LANE_RUN {
-            let Some(claimed) = next.take() else { break };
-            self.run_claimed(session, claimed).await?;
-            if engine.shutdown.token.is_cancelled() {
-                break;
-            }
-            next = lanes::claim_head(&engine, session, seat).await?;
+        match source {
+            Source::Lanes => self.turn_lanes(session).await,
+            Source::Batches => self.turn_stream(session, Stream::Without(&apart.all)).await,
+            Source::Alone if alone.is_empty() => Ok(Turn::Idle),
+            Source::Alone => self.turn_stream(session, Stream::Only(alone)).await,
         }
-        match next {
-            Some(_) => session.rollback().await,
-            None => Ok(()),
-        }
-    }
-
-    async fn turn_ready(&mut self, session: &mut WorkerSession) -> Result<Turn, StepError> {
-        let engine = Arc::clone(&self.engine);
-        let floor = &engine.sql.floor;
-        if floor.full_look_overdue()
-            && let Some(look) = floor.try_full_look()
-        {
-            return self.full_look(session, look).await;
-        }
-        let limit = self.size.get();
-        let claimed = claim::ready(&engine, session, limit, floor.start()).await?;
-        if let Some((_, last)) = claimed.span {
-            floor.passed(last);
-            return self.run_ready(session, claimed, limit).await;
-        }
-        session.rollback_empty().await?;
-        match floor.try_full_look() {
-            Some(look) => self.full_look(session, look).await,
-            None => Ok(Turn::Idle),
-        }
-    }
-
-    /// The events that crashes marked, and a claim that starts at the beginning. The marked ones come first: no backlog may keep them waiting.
-    async fn full_look(
-        &mut self,
-        session: &mut WorkerSession,
-        look: FullLook<'_>,
-    ) -> Result<Turn, StepError> {
-        let engine = Arc::clone(&self.engine);
-        let limit = self.size.get();
-        let suspects = claim::suspects(&engine, session).await?;
-        self.todo.extend(suspects.into_iter().map(Todo::single));
-        let claimed = claim::ready(&engine, session, limit, Key::MIN).await?;
-        drop(look);
-        if let Some((_, last)) = claimed.span {
-            if claimed.taken >= limit {
-                engine.sql.floor.full_look_was_full(last);
-            } else {
-                engine.sql.floor.passed(last);
-            }
-            return self.run_ready(session, claimed, limit).await;
-        }
-        session.rollback_empty().await?;
-        Ok(if self.todo.is_empty() {
-            Turn::Idle
-        } else {
-            Turn::Worked
-        })
-    }
-
-    async fn run_ready(
-        &mut self,
-        session: &mut WorkerSession,
-        claimed: Claimed,
-        limit: usize,
-    ) -> Result<Turn, StepError> {
-        if claimed.taken >= limit {
-            self.engine.sql.found_backlog();
-        } else {
-            self.engine.sql.found_work();
-        }
-        self.run_claimed(session, claimed).await?;
-        Ok(Turn::Worked)
     }
 }

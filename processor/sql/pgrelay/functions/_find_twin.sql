@@ -16,10 +16,10 @@ RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 DECLARE
-    -- Set by the Processor around an action: the events its transaction holds.
-    v_held  text := current_setting('pgrelay.held_events', true);
-    v_floor timestamptz;
-    v_twin  bigint;
+    -- Set by the Processor for the transaction of an action, which holds claims.
+    v_holds_claims boolean := coalesce(current_setting('pgrelay.event_id', true), '') <> '';
+    v_floor        timestamptz;
+    v_twin         bigint;
 BEGIN
     SELECT to_timestamp(f.last_value / 1000.0) INTO v_floor FROM pgrelay.twin_floor AS f;
     SELECT q.id INTO v_twin
@@ -33,7 +33,9 @@ BEGIN
       AND (q.expire_at IS NULL OR q.expire_at >= p_expire_at)
       AND q.channel = p_channel
       AND q.payload IS NOT DISTINCT FROM p_payload
-      AND (coalesce(v_held, '') = '' OR q.id <> ALL (string_to_array(v_held, ',')::bigint[]))
+      -- A row this transaction has claimed carries its id in xmax. So does one that an earlier call of the same action shares; mistaking
+      -- that one for a claim costs a twin too many, which the claim folds.
+      AND NOT (v_holds_claims AND q.xmax = pg_current_xact_id()::xid)
     ORDER BY q.run_at
     LIMIT 1
     FOR KEY SHARE OF q SKIP LOCKED;

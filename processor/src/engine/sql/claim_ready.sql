@@ -1,9 +1,10 @@
 -- Claims up to $1 due events of parallel sql channels, oldest first, starting at the floor ($2, $3).
 -- $4 this node; $5, $6 regular expressions of served and excluded channels, NULL for no restriction.
+-- $7 channels left out, $8 channels taken alone: the two streams of pace.rs, NULL for no restriction.
 -- Every test of eligibility is inside the limited, ordered select, so that only eligible rows are locked and counted.
 WITH claimed AS MATERIALIZED (
     SELECT
-        q.id, q.run_at, q.expire_at, q.retry_count, q.deduplicate, q.twin_key, q.lane, q.channel, q.node, q.payload
+        q.id, q.run_at, q.expire_at, q.retry_count, q.deduplicate, q.twin_key, q.lane, q.action_type, q.channel, q.node, q.payload
     FROM pgrelay.queue AS q
     WHERE q.status = 'pending'
       AND q.action_type = 'sql'
@@ -13,6 +14,8 @@ WITH claimed AS MATERIALIZED (
       AND (q.node IS NULL OR q.node = $4)
       AND ($5::text IS NULL OR q.channel ~ $5)
       AND ($6::text IS NULL OR q.channel !~ $6)
+      AND ($7::text[] IS NULL OR q.channel <> ALL ($7))
+      AND ($8::text[] IS NULL OR q.channel = ANY ($8))
       -- A count, not NOT EXISTS: an anti-join would give the planner a reason to leave the index order.
       AND (SELECT count(*) FROM pgrelay.crashes AS x WHERE x.queue_id = q.id) = 0
       AND NOT EXISTS (SELECT FROM pgrelay.fleet AS f WHERE f.paused_until > statement_timestamp())
@@ -20,27 +23,3 @@ WITH claimed AS MATERIALIZED (
     LIMIT $1
     FOR UPDATE OF q SKIP LOCKED
 )
-SELECT
-    c.id,
-    c.run_at,
-    c.channel,
-    c.retry_count,
-    c.deduplicate,
-    c.twin_key,
-    -- A large payload is fetched by the attempt itself, so that a batch never holds many of them.
-    CASE WHEN octet_length(c.payload) <= 65536 THEN c.payload END AS payload,
-    coalesce(octet_length(c.payload) > 65536, false) AS payload_is_large,
-    coalesce(c.expire_at <= clock_timestamp(), false) AS expired,
-    coalesce(c.expire_at = '-infinity', false) AS killed,
-    (SELECT count(*) FROM pgrelay.crashes AS x WHERE x.queue_id = c.id AND x.counted) AS crashes,
-    clock_timestamp() AS claimed_at,
-    ch.channel IS NOT NULL AS registered,
-    coalesce(ch.enabled, false) AS enabled,
-    ch.action_sql,
-    coalesce(ch.max_retries, 0) AS max_retries,
-    coalesce((extract(epoch FROM ch.action_timeout) * 1000)::bigint, 300000) AS timeout_ms,
-    coalesce(ch.batch, false) AS batch,
-    ch.channel IS NULL OR c.lane IS NOT DISTINCT FROM pgrelay._lane(ch.concurrency_mode, c.channel, c.node, c.twin_key) AS in_lane
-FROM claimed AS c
-LEFT JOIN pgrelay.channels AS ch ON ch.channel = c.channel AND ch.action_type = 'sql'
-ORDER BY c.run_at, c.id
