@@ -150,7 +150,7 @@ pub async fn claim_head(
             session.begin(),
             session
                 .client()
-                .query_one("SELECT pg_try_advisory_xact_lock($1)", &[&seat.lane]),
+                .query_one(&session.statements.lock_lane, &[&seat.lane]),
         )
         .await?;
         Ok(row.get(0))

@@ -29,6 +29,8 @@ statements! {
     next_due = "next_due.sql",
     /// Named events.
     claim_ids = "claim_ids.sql" "claimed.sql",
+    /// Slot of a lane.
+    lock_lane = "lock_lane.sql",
     /// Head of a lane.
     claim_head = "claim_head.sql" "claimed.sql",
     /// Lanes of the first due events.
