@@ -18,7 +18,10 @@ use tokio_postgres::{Error, Statement};
 #[derive(Debug)]
 pub enum Batched {
     /// Settled and committed.
-    Settled,
+    Settled {
+        /// How long the actions took.
+        actions: Duration,
+    },
     /// Nothing happened. The channel to blame is known when an action failed, not when COMMIT did.
     Failed {
         /// The channel whose action failed.
@@ -69,7 +72,8 @@ pub async fn run(
         );
     }
     report::endings(engine, &claimed.endings);
-    Ok(Batched::Settled)
+    let actions = successes.iter().map(|success| success.took).sum();
+    Ok(Batched::Settled { actions })
 }
 
 fn as_failed((culprit, error): (Option<String>, StepError)) -> Result<Batched, StepError> {

@@ -183,7 +183,7 @@ impl Pace {
     }
 }
 
-/// How many events one worker claims at once. It starts at one.
+/// How many events a batch claims. It starts at one.
 #[derive(Debug)]
 pub struct BatchSize(usize);
 
@@ -206,7 +206,7 @@ impl BatchSize {
         self.0
     }
 
-    /// A batch of `events` took `took`: aim at ten milliseconds, at most doubling.
+    /// The actions of a batch of `events` took `took`: aim at ten milliseconds, at most doubling.
     pub fn succeeded(&mut self, events: usize, took: Duration) {
         let each =
             took.max(Duration::from_micros(1)) / u32::try_from(events.max(1)).unwrap_or(u32::MAX);

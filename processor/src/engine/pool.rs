@@ -9,7 +9,7 @@
 
 use super::floor::Floor;
 use super::lanes::Lanes;
-use super::pace::Paces;
+use super::pace::{BatchSize, Paces};
 use shared::db::listener::ListenerHandle;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -62,6 +62,8 @@ pub struct Pool {
     pub batching: tokio::sync::Semaphore,
     /// Lanes in use.
     pub lanes: Lanes,
+    /// Events of the next batch.
+    size: Mutex<BatchSize>,
     /// Pace of the channels.
     pub paces: Paces,
     sleeper: Sleeper,
@@ -91,6 +93,7 @@ impl Pool {
             claiming: tokio::sync::Mutex::new(()),
             batching: tokio::sync::Semaphore::new(batches_at_once()),
             lanes: Lanes::new(),
+            size: Mutex::new(BatchSize::new()),
             paces: Paces::default(),
             sleeper: Sleeper {
                 key,
@@ -112,6 +115,11 @@ impl Pool {
     pub fn clear_floors(&self) {
         self.floor.clear();
         self.floor_apart.clear();
+    }
+
+    /// How many events the next batch may have.
+    pub fn size(&self) -> std::sync::MutexGuard<'_, BatchSize> {
+        self.size.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether `source` was found empty a moment ago.

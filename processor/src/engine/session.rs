@@ -26,7 +26,10 @@ pub const OWN_SETTINGS: &str = "SET LOCAL search_path = pg_catalog, pg_temp; \
      SET LOCAL plan_cache_mode = force_generic_plan";
 
 /// No trace of one action for the next (settings, role, temporary tables, cursors).
-const RESET: &str = "RESET ALL; RESET SESSION AUTHORIZATION; RESET ROLE; DISCARD TEMP; CLOSE ALL";
+const RESET: &str = "RESET ALL; RESET ROLE; DISCARD TEMP; CLOSE ALL";
+
+/// Only a superuser can have changed it.
+const RESET_OF_SUPERUSER: &str = "RESET SESSION AUTHORIZATION; ";
 
 /// Once for each transaction, since each of them costs a statement: session locks and topics an action left behind.
 const RELEASE_AND_COMMIT: &str = "SELECT pg_catalog.pg_advisory_unlock_all(); UNLISTEN *; COMMIT";
@@ -61,21 +64,23 @@ impl WorkerSession {
     ) -> Result<Self, OpenError> {
         let settings = start_up_settings(longest_hold);
         let session = connector.connect(application, &settings).await?;
+        let prepared = within(ANSWER_LIMIT, prepare(&session.client)).await?;
         let mut reset = RESET.to_owned();
+        if prepared.superuser {
+            reset.insert_str(0, RESET_OF_SUPERUSER);
+        }
         if !session.startup_settings_honoured {
             for (name, value) in &settings {
                 reset = format!("{reset}; SET {name} = '{value}'");
             }
         }
-        let prepared = within(ANSWER_LIMIT, prepare(&session.client)).await;
-        let (statements, node, server_started) = prepared?;
         Ok(Self {
             session,
-            statements,
+            statements: prepared.statements,
             actions: HashMap::new(),
             reset,
-            node,
-            server_started,
+            node: prepared.node,
+            server_started: prepared.server_started,
         })
     }
 
@@ -269,19 +274,30 @@ fn start_up_settings(longest_hold: Duration) -> Vec<(&'static str, String)> {
     ]
 }
 
-async fn prepare(client: &Client) -> Result<(Statements, String, i64), tokio_postgres::Error> {
+/// What a new session is asked for.
+struct Prepared {
+    statements: Statements,
+    node: String,
+    server_started: i64,
+    superuser: bool,
+}
+
+async fn prepare(client: &Client) -> Result<Prepared, tokio_postgres::Error> {
+    const ASK: &str = "SELECT pgrelay.node_name() AS node, \
+            (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint AS server_started, \
+            current_setting('is_superuser') = 'on' AS superuser";
     client
         .batch_execute("SET statement_timeout = 30000; SET search_path = pg_catalog, pg_temp")
         .await?;
     let statements = Statements::prepare(client).await?;
-    let row = client
-        .query_one(
-            "SELECT pgrelay.node_name(), (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint",
-            &[],
-        )
-        .await?;
+    let row = client.query_one(ASK, &[]).await?;
     client
         .batch_execute("RESET search_path; RESET statement_timeout")
         .await?;
-    Ok((statements, row.get(0), row.get(1)))
+    Ok(Prepared {
+        statements,
+        node: row.get("node"),
+        server_started: row.get("server_started"),
+        superuser: row.get("superuser"),
+    })
 }

@@ -7,7 +7,6 @@ mod runs;
 
 use super::claim::Stream;
 use super::crash::Lost;
-use super::pace::BatchSize;
 use super::pool::Source;
 use super::session::WorkerSession;
 use super::step::StepError;
@@ -51,7 +50,6 @@ enum Turn {
 /// A worker.
 pub struct Worker {
     engine: Arc<Engine>,
-    size: BatchSize,
     todo: VecDeque<Todo>,
     /// Events whose actions are running, for the marks after a crash.
     running: Vec<i64>,
@@ -71,7 +69,6 @@ impl Worker {
     pub fn new(engine: Arc<Engine>, express: bool) -> Self {
         Self {
             engine,
-            size: BatchSize::new(),
             todo: VecDeque::new(),
             running: Vec::new(),
             next_source: 0,

@@ -56,7 +56,7 @@ impl Worker {
     ) -> Result<Turn, StepError> {
         let engine = Arc::clone(&self.engine);
         let (floor, limit) = match stream {
-            Stream::Without(_) => (&engine.sql.floor, self.size.get()),
+            Stream::Without(_) => (&engine.sql.floor, engine.sql.size().get()),
             Stream::Only(_) => (&engine.sql.floor_apart, 1),
         };
         let _permit = match limit {

@@ -83,7 +83,7 @@ impl Worker {
                     let ids = together.iter().map(|event| event.id).collect();
                     self.todo.push_front(Todo::Batch(ids));
                 }
-                self.size.restart();
+                engine.sql.size().restart();
                 claim::let_go(&engine, session, &claimed).await
             }
         }
@@ -114,9 +114,7 @@ impl Worker {
         };
         self.running.clear();
         if self.may_batch(event) {
-            self.size.succeeded(1, claimed_at.elapsed());
-        } else {
-            self.size.restart();
+            engine.sql.size().succeeded(1, claimed_at.elapsed());
         }
         let well = match attempted {
             Attempted::Settled { well } => well,
@@ -148,9 +146,9 @@ impl Worker {
         let batched = batch::run(&engine, session, claimed, claimed_at).await?;
         self.running.clear();
         match batched {
-            Batched::Settled => {
+            Batched::Settled { actions } => {
                 let count = claimed.attempts.len();
-                self.size.succeeded(count, claimed_at.elapsed());
+                engine.sql.size().succeeded(count, actions);
             }
             Batched::Failed { culprit, error } => {
                 let count = claimed.attempts.len();
@@ -162,7 +160,7 @@ impl Worker {
                 let ids = claimed.attempts.iter().map(|event| event.id);
                 self.todo
                     .extend(ids.map(|id| Todo::Single { id, suspected }));
-                self.size.restart();
+                engine.sql.size().restart();
                 claim::let_go(&engine, session, claimed).await?;
             }
         }

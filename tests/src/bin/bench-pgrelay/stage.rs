@@ -13,8 +13,16 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Payloads in one call of notify_many().
 const CHUNK: i64 = 50_000;
 
+/// The role the Processor works as, with no more rights than it needs.
+const ROLE: &str = "bench_relay";
+
 const CHANNELS: &str = "
 CREATE TABLE public.effects (payload text NOT NULL);
+DO $$ BEGIN
+    CREATE ROLE bench_relay LOGIN IN ROLE pgrelay_processor;
+EXCEPTION WHEN duplicate_object THEN NULL;
+END $$;
+GRANT INSERT ON public.effects TO bench_relay;
 SELECT pgrelay.register('noop', 'SELECT 1');
 SELECT pgrelay.register('insert', 'INSERT INTO public.effects (payload) VALUES ($1)');
 SELECT pgrelay.register('serial', 'SELECT pg_sleep($1)', concurrency_mode := 'serial');
@@ -55,10 +63,11 @@ impl Stage {
         self.db.execute("CHECKPOINT").await;
     }
 
-    /// A Processor with default settings but for the number of its workers.
+    /// A Processor with default settings but for its role and the number of its workers.
     pub(crate) async fn processor(&self, sql_workers: u16) -> Processor {
         Processor::with(&self.db, |config| {
             config
+                .set_in("pepsi-postgres", "USER", ROLE)
                 .set("LOG_LEVEL", "warn")
                 .set("SQL_WORKERS", sql_workers)
         })
