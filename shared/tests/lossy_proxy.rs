@@ -1,6 +1,7 @@
 //! A proxy that refuses, or quietly drops, the start-up parameter `options`, as some connection
-//! poolers do. Needs PGRELAY_TEST_DATABASE_URL with a TCP host; without it every test says SKIPPED.
+//! poolers do.
 
+use fleet_tests::database::Database;
 use shared::db::connect::{Connector, Session};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -13,15 +14,14 @@ enum Manner {
 }
 
 /// A session through such a proxy, with lock_timeout as its one setting.
-async fn session_through_proxy(test: &str, manner: Manner) -> Option<Session> {
-    let Ok(url) = std::env::var("PGRELAY_TEST_DATABASE_URL") else {
-        println!("SKIPPED {test}: PGRELAY_TEST_DATABASE_URL is not set");
-        return None;
-    };
-    let config: Config = url.parse().expect("PGRELAY_TEST_DATABASE_URL");
+async fn session_through_proxy(manner: Manner) -> (Session, Database) {
+    let database = Database::empty().await;
+    let config: Config = database
+        .url()
+        .parse()
+        .expect("the harness gives a good URL");
     let Some(Host::Tcp(host)) = config.get_hosts().first() else {
-        println!("SKIPPED {test}: the server is reached through a socket");
-        return None;
+        panic!("the harness's servers are reached through TCP");
     };
     let port = config.get_ports().first().copied().unwrap_or(5432);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -38,7 +38,7 @@ async fn session_through_proxy(test: &str, manner: Manner) -> Option<Session> {
     let connector = Connector::from_url(&through).expect("a valid string");
     let settings = [("lock_timeout", "123ms".to_owned())];
     let session = connector.connect("proxy test", &settings).await;
-    Some(session.expect("a session through the proxy"))
+    (session.expect("a session through the proxy"), database)
 }
 
 async fn serve(listener: TcpListener, host: String, port: u16, manner: Manner) {
@@ -91,18 +91,14 @@ async fn lock_timeout(session: &Session) -> Option<String> {
 
 #[tokio::test]
 async fn refused_options_are_set_after_the_login() {
-    let Some(session) = session_through_proxy("refused options", Manner::Refuses).await else {
-        return;
-    };
+    let (session, _database) = session_through_proxy(Manner::Refuses).await;
     assert!(!session.startup_settings_honoured);
     assert_eq!(lock_timeout(&session).await.as_deref(), Some("123ms"));
 }
 
 #[tokio::test]
 async fn dropped_options_are_noticed_and_set_after_the_login() {
-    let Some(session) = session_through_proxy("dropped options", Manner::Drops).await else {
-        return;
-    };
+    let (session, _database) = session_through_proxy(Manner::Drops).await;
     assert!(!session.startup_settings_honoured);
     assert_eq!(lock_timeout(&session).await.as_deref(), Some("123ms"));
 }

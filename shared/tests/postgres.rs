@@ -1,6 +1,6 @@
-//! The database half against a real server: set PGRELAY_TEST_DATABASE_URL to the URL of one whose
-//! role may log in and terminate its own backends. Without it every test says SKIPPED.
+//! The database half against a real server, which the harness of the fleet tests provides.
 
+use fleet_tests::database::Database;
 use shared::db::connect::{ConnectError, Connector, Session};
 use shared::db::error_chain::ErrorChain;
 use shared::db::listener::{Listener, WakeUp};
@@ -12,13 +12,12 @@ use tokio_util::task::TaskTracker;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-fn server(test: &str) -> Option<(String, Connector)> {
-    let Ok(url) = std::env::var("PGRELAY_TEST_DATABASE_URL") else {
-        println!("SKIPPED {test}: PGRELAY_TEST_DATABASE_URL is not set");
-        return None;
-    };
-    let connector = Connector::from_url(&url).expect("PGRELAY_TEST_DATABASE_URL");
-    Some((url, connector))
+/// A database of this test's own, its URL and a connector to it.
+async fn server() -> (String, Connector, Database) {
+    let database = Database::empty().await;
+    let url = database.url();
+    let connector = Connector::from_url(&url).expect("the harness gives a good URL");
+    (url, connector, database)
 }
 
 async fn value(client: &tokio_postgres::Client, query: &str) -> String {
@@ -45,9 +44,7 @@ async fn next(listener: &mut Listener) -> WakeUp {
 
 #[tokio::test]
 async fn a_session_starts_with_its_settings_and_reset_returns_to_them() {
-    let Some((_, connector)) = server("settings") else {
-        return;
-    };
+    let (_url, connector, _database) = server().await;
     let settings = [
         ("lock_timeout", "123ms".to_owned()),
         ("search_path", r#"pg_catalog, "od d\name""#.to_owned()),
@@ -74,9 +71,7 @@ async fn a_session_starts_with_its_settings_and_reset_returns_to_them() {
 
 #[tokio::test]
 async fn the_farewell_tells_why_an_idle_session_ended() {
-    let Some((_, connector)) = server("farewell") else {
-        return;
-    };
+    let (_url, connector, _database) = server().await;
     let admin = connector.connect("admin", &[]).await.unwrap();
     let victim = connector.connect("victim", &[]).await.unwrap();
     assert_eq!(victim.farewell.sqlstate(), None);
@@ -90,9 +85,7 @@ async fn the_farewell_tells_why_an_idle_session_ended() {
 
 #[tokio::test]
 async fn the_farewell_of_a_busy_session_is_noted_by_whoever_ran_the_statement() {
-    let Some((_, connector)) = server("busy farewell") else {
-        return;
-    };
+    let (_url, connector, _database) = server().await;
     let victim = connector.connect("victim", &[]).await.unwrap();
     let error = victim
         .client
@@ -109,9 +102,7 @@ async fn the_farewell_of_a_busy_session_is_noted_by_whoever_ran_the_statement() 
 
 #[tokio::test]
 async fn an_action_that_raises_a_shutdown_code_is_not_believed() {
-    let Some((_, connector)) = server("forged farewell") else {
-        return;
-    };
+    let (_url, connector, _database) = server().await;
     let session = connector.connect("forger", &[]).await.unwrap();
     let error = session
         .client
@@ -131,9 +122,7 @@ async fn an_action_that_raises_a_shutdown_code_is_not_believed() {
 
 #[tokio::test]
 async fn a_refused_login_names_place_and_sqlstate() {
-    let Some((url, _)) = server("refused") else {
-        return;
-    };
+    let (url, _, _database) = server().await;
     let base = url.split('?').next().unwrap().rsplit_once('/').unwrap().0;
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let url = format!("{base}/no_such_database?{query}");
@@ -157,9 +146,7 @@ async fn a_refused_login_names_place_and_sqlstate() {
 
 #[tokio::test]
 async fn a_dead_host_is_passed_over() {
-    let Some((_, connector)) = server("dead host") else {
-        return;
-    };
+    let (_url, connector, _database) = server().await;
     let session = connector.connect("probe", &[]).await.unwrap();
     let Some((host, port)) = session.host.rsplit_once(':') else {
         println!("SKIPPED dead host: the server is reached through a socket");
@@ -179,9 +166,7 @@ async fn a_dead_host_is_passed_over() {
 
 #[tokio::test]
 async fn the_listener_hears_topics_and_comes_back_after_a_loss() {
-    let Some((_, connector)) = server("listener") else {
-        return;
-    };
+    let (_url, connector, _database) = server().await;
     let token = CancellationToken::new();
     let tracker = TaskTracker::new();
     let topics = vec!["Odd \"Topic\"".to_owned(), "plain".to_owned()];
@@ -228,9 +213,7 @@ async fn the_listener_hears_topics_and_comes_back_after_a_loss() {
 
 #[tokio::test]
 async fn a_flood_of_wake_ups_ends_in_one_that_says_look_again() {
-    let Some((_, connector)) = server("flood") else {
-        return;
-    };
+    let (_url, connector, _database) = server().await;
     let token = CancellationToken::new();
     let tracker = TaskTracker::new();
     let topics = vec!["flood".to_owned()];
