@@ -60,4 +60,5 @@ mod stop_drains_those_that_run;
 mod strict_isolation_levels_call_without_conflict;
 mod testcontainers_path;
 mod the_registry_lists_who_is_there;
+mod units_are_valid;
 mod unwanted_events_expire;

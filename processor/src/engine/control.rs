@@ -31,22 +31,6 @@ const DRAIN_LIMIT: Duration = Duration::from_millis(1500);
 /// Upkeep takes at most one part in this many of the time.
 const UPKEEP_SHARE: u32 = 20;
 
-/// Start-up settings of sessions that run nothing but our own short statements.
-#[must_use]
-pub fn settings() -> Vec<(&'static str, String)> {
-    [
-        ("search_path", "pg_catalog, pg_temp"),
-        ("statement_timeout", "30000"),
-        ("lock_timeout", "5000"),
-        ("idle_in_transaction_session_timeout", "60000"),
-        ("idle_session_timeout", "0"),
-        ("default_transaction_isolation", "read committed"),
-        ("default_transaction_read_only", "off"),
-    ]
-    .map(|(name, value)| (name, value.to_owned()))
-    .to_vec()
-}
-
 /// Why the control task ended the Processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -278,10 +262,12 @@ impl Control {
             .is_some_and(|before| before != generation)
         {
             info!("reload requested: preflight and new sessions");
-            if let Ok(true) = self.preflight().await {
-                return Ok(Some(Left::For(Ended::Blocked)));
+            match self.preflight().await {
+                Ok(true) => return Ok(Some(Left::For(Ended::Blocked))),
+                Ok(false) => self.engine.availability.open(),
+                // The gate is closed; the next session begins with a preflight.
+                Err(()) => return Ok(Some(Left::Unwelcome("the preflight was cut short"))),
             }
-            self.engine.availability.open();
             self.wake_pools();
         }
         Ok(None)
@@ -305,6 +291,6 @@ impl Control {
 
 async fn connect(connector: &Connector) -> Result<Session, ConnectError> {
     connector
-        .connect("pg-relay-processor control", &settings())
+        .connect("pg-relay-processor control", &registry::settings())
         .await
 }

@@ -34,10 +34,10 @@ pub async fn run(engine: Arc<Engine>) {
     }
 }
 
-async fn round(engine: &Engine) -> Result<(), super::session::OpenError> {
+async fn round(engine: &Engine) -> Result<(), super::step::OpenError> {
     let session = engine
         .connector
-        .connect("pg-relay-processor janitor", &super::control::settings())
+        .connect("pg-relay-processor janitor", &super::registry::settings())
         .await?;
     let lock = session.client.query_one(TRY, &[&JANITOR]);
     if within(STEP_LIMIT, lock).await?.get(0) {

@@ -92,8 +92,9 @@ impl NotifyWorker {
                 Err(error) if error.ends_session() || session.is_closed() => return Err(error),
                 Err(error) => {
                     warn!(
-                        "a step of the notify pool failed and is repeated: {}",
-                        shared::db::error_chain::ErrorChain(&error)
+                        db.sqlstate = error.sqlstate().map(tokio_postgres::error::SqlState::code),
+                        // Not the server's words: a companion's error may quote what is sent.
+                        "a step of the notify pool failed and is repeated"
                     );
                     session.rollback().await?;
                     engine.pause(backoff.next()).await;

@@ -11,6 +11,22 @@ use uuid::Uuid;
 /// Whoever gets this transaction lock does the upkeep of this second.
 const UPKEEP: i64 = 5_283_404;
 
+/// Start-up settings of sessions that run nothing but our own short statements.
+#[must_use]
+pub fn settings() -> Vec<(&'static str, String)> {
+    [
+        ("search_path", "pg_catalog, pg_temp"),
+        ("statement_timeout", "30000"),
+        ("lock_timeout", "5000"),
+        ("idle_in_transaction_session_timeout", "60000"),
+        ("idle_session_timeout", "0"),
+        ("default_transaction_isolation", "read committed"),
+        ("default_transaction_read_only", "off"),
+    ]
+    .map(|(name, value)| (name, value.to_owned()))
+    .to_vec()
+}
+
 /// The fleet's controls, as they bind this Processor.
 #[derive(Debug)]
 pub struct Controls {

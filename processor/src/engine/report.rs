@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::event::Event;
-use super::session::OpenError;
 use super::settle::{Ending, Failure};
+use super::step::OpenError;
 use super::verdict::Verdict;
 use shared::db::connect::ConnectError;
 use shared::logging::repeat::Repeats;

@@ -4,13 +4,12 @@
 //! RESET ALL returns to: the defaults of its role and database, and the start-up options of the session.
 
 use super::statements::Statements;
-use super::step::{ANSWER_LIMIT, StepError, within};
+use super::step::{ANSWER_LIMIT, OpenError, StepError, within};
 use super::wire::{Payload, Timestamp};
 use postgres_types::ToSql;
-use shared::db::connect::{ConnectError, Connector, Session};
+use shared::db::connect::{Connector, Session};
 use std::collections::HashMap;
 use std::time::Duration;
-use thiserror::Error;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Row, Statement};
 
@@ -243,17 +242,6 @@ impl WorkerSession {
     pub async fn close(self) {
         self.session.close().await;
     }
-}
-
-/// A session that could not be had.
-#[derive(Debug, Error)]
-pub enum OpenError {
-    /// No connection.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    /// Connected, but our statements could not be prepared: a wrong schema or a missing grant.
-    #[error("the queue's statements cannot be prepared: {0}")]
-    Prepare(#[from] StepError),
 }
 
 fn start_up_settings(longest_hold: Duration) -> Vec<(&'static str, String)> {

@@ -1,5 +1,6 @@
 //! Steps of a conversation with the server: each has a limit, and an error tells whether the session outlived it.
 
+use shared::db::connect::ConnectError;
 use std::time::Duration;
 use thiserror::Error;
 use tokio_postgres::error::{Severity, SqlState};
@@ -50,6 +51,17 @@ impl StepError {
     pub fn misses_statement(&self) -> bool {
         self.sqlstate() == Some(&SqlState::INVALID_SQL_STATEMENT_NAME)
     }
+}
+
+/// A session that could not be had.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// No connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// Connected, but our statements could not be prepared: a wrong schema or a missing grant.
+    #[error("the queue's statements cannot be prepared: {0}")]
+    Prepare(#[from] StepError),
 }
 
 /// Waits for `step`, but not for ever.
