@@ -32,7 +32,7 @@ async fn in_a_serial_channel_after_exactly_three() {
 /// A mark takes a moment, in which another worker may claim the event: at most once in a batch and once alone for each of the other three.
 #[tokio::test]
 async fn although_four_workers_may_meet_it_at_once() {
-    three_crashes_end_it(4, "", 3..=10).await;
+    three_crashes_end_it(4, "", 3..=5).await;
 }
 
 async fn three_crashes_end_it(workers: u16, settings: &str, expected: RangeInclusive<i64>) {

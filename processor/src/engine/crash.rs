@@ -7,11 +7,42 @@ use super::Engine;
 use super::session::WorkerSession;
 use super::step::{ANSWER_LIMIT, StepError, within};
 use postgres_types::ToSql;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 use tokio_postgres::error::SqlState;
 
 /// Only events that are still pending: a COMMIT whose answer was lost may have ended them.
 const MARK: &str = "INSERT INTO pgrelay.crashes (queue_id, processor, counted) \
              SELECT q.id, $2, $3 FROM pgrelay.queue AS q WHERE q.id = ANY ($1::bigint[]) AND q.status = 'pending'";
+
+/// Events whose session was lost and whose mark is not written yet. Until it is, the siblings of the worker that held them leave them alone: they
+/// would only run them into the same end, uncounted. The server says goodbye before it lets go of the claim, so they are here in time.
+#[derive(Debug, Default)]
+pub struct Quarantine(Mutex<HashSet<i64>>);
+
+impl Quarantine {
+    /// Keeps `ids` from being run.
+    pub fn keep(&self, ids: &[i64]) {
+        self.lock().extend(ids);
+    }
+
+    /// Lets them be run again.
+    pub fn release(&self, ids: &[i64]) {
+        let mut kept = self.lock();
+        for id in ids {
+            kept.remove(id);
+        }
+    }
+
+    /// Whether `id` is kept.
+    pub fn holds(&self, id: i64) -> bool {
+        self.lock().contains(&id)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// What a worker held when its session was lost.
 #[derive(Debug)]
@@ -22,6 +53,12 @@ pub struct Lost {
 }
 
 impl Lost {
+    /// The events.
+    #[must_use]
+    pub fn ids(&self) -> &[i64] {
+        &self.ids
+    }
+
     /// Takes down the last words of a session that is over.
     pub async fn of(session: &WorkerSession, ids: Vec<i64>) -> Self {
         session.closed().await;

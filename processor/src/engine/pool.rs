@@ -7,6 +7,7 @@
 //! advisory lock on the listener's session while it waits. It takes the lock, looks again, and then sleeps; a transaction that asked before the lock
 //! and commits after the look is found by re-polling, which starts at 5 ms and grows to POLL_INTERVAL.
 
+use super::crash::Quarantine;
 use super::floor::Floor;
 use super::lanes::Lanes;
 use super::pace::{BatchSize, Paces};
@@ -60,6 +61,8 @@ pub struct Pool {
     pub claiming: tokio::sync::Mutex<()>,
     /// Batches at a time. They keep the server busy by themselves; more of them only take longer each.
     pub batching: tokio::sync::Semaphore,
+    /// Events that are left alone for the moment.
+    pub quarantine: Quarantine,
     /// Lanes in use.
     pub lanes: Lanes,
     /// Events of the next batch.
@@ -92,6 +95,7 @@ impl Pool {
             floor_apart: Floor::new(),
             claiming: tokio::sync::Mutex::new(()),
             batching: tokio::sync::Semaphore::new(batches_at_once()),
+            quarantine: Quarantine::default(),
             lanes: Lanes::new(),
             size: Mutex::new(BatchSize::new()),
             paces: Paces::default(),
@@ -157,8 +161,13 @@ impl Pool {
 
     /// The next event is due after `delay`: the scout looks then.
     pub fn due_after(&self, delay: Option<Duration>) {
-        *self.next_due.lock().unwrap_or_else(PoisonError::into_inner) =
-            delay.map(|delay| Instant::now() + delay);
+        /// Its time is the server's, and the sleep is ours.
+        const LATER: Duration = Duration::from_millis(1);
+        *self.next_due() = delay.map(|delay| Instant::now() + delay + LATER);
+    }
+
+    fn next_due(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.next_due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// There may be work: the scout looks now.
@@ -220,14 +229,16 @@ impl Pool {
     /// The pause to make now; the next one will be twice as long.
     fn next_pause(&self) -> Duration {
         let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = *pause;
+        let mut now = *pause;
         *pause = (now * 2).min(self.longest_pause);
-        let next_due = self
-            .next_due
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .map(|due| due.saturating_duration_since(Instant::now()));
-        let now = next_due.map_or(now, |due| now.min(due));
+        let due = self.next_due().take();
+        if let Some(due) = due.map(|due| due.saturating_duration_since(Instant::now()))
+            && due < now
+        {
+            now = due;
+            // Should the look come a moment too soon, the next one follows at once.
+            *pause = FIRST_PAUSE;
+        }
         // Never sooner than a full look is allowed, or the look would see only what lies above the floor.
         now.max(self.floor.until_full_look())
             .min(self.longest_pause)

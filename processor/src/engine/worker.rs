@@ -102,7 +102,9 @@ impl Worker {
                 engine.pause(backoff.next()).await;
                 continue;
             }
-            lost = None;
+            if let Some(marked) = lost.take() {
+                engine.sql.quarantine.release(marked.ids());
+            }
             if let Some(id) = self.spoiler
                 && let Err(error) = self.settle_spoiler(&session, id).await
             {
@@ -154,7 +156,10 @@ impl Worker {
                         .wait(listener.as_ref(), &engine.shutdown.token)
                         .await;
                 }
-                Err(error) if error.ends_session() || session.is_closed() => return Err(error),
+                Err(error) if error.ends_session() || session.is_closed() => {
+                    engine.sql.quarantine.keep(&self.running);
+                    return Err(error);
+                }
                 Err(error) if error.misses_statement() => {
                     self.running.clear();
                     return Err(StepError::Spoiled);

@@ -10,7 +10,7 @@ use crate::engine::session::WorkerSession;
 use crate::engine::settlement::{self, Attempts};
 use crate::engine::step::StepError;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tracing::debug;
 
 impl Worker {
@@ -59,6 +59,10 @@ impl Worker {
     ) -> Result<(), StepError> {
         let claimed_at = Instant::now();
         let engine = Arc::clone(&self.engine);
+        let kept = |event: &Event| engine.sql.quarantine.holds(event.id);
+        if claimed.attempts.iter().any(kept) {
+            return self.leave_kept(session, &claimed).await;
+        }
         claim::fold_twins(session, &mut claimed).await?;
         match claimed.attempts.len() {
             0 => {
@@ -87,6 +91,25 @@ impl Worker {
                 claim::let_go(&engine, session, &claimed).await
             }
         }
+    }
+
+    /// Lets go of a claim with events in quarantine, and goes on with the others.
+    async fn leave_kept(
+        &mut self,
+        session: &mut WorkerSession,
+        claimed: &Claimed,
+    ) -> Result<(), StepError> {
+        /// A mark takes about as long.
+        const A_MARK: Duration = Duration::from_millis(5);
+        let engine = Arc::clone(&self.engine);
+        let ids = claimed.attempts.iter().map(|event| event.id);
+        let free: Vec<i64> = ids.filter(|id| !engine.sql.quarantine.holds(*id)).collect();
+        if !free.is_empty() {
+            self.todo.push_front(Todo::Batch(free));
+        }
+        claim::let_go(&engine, session, claimed).await?;
+        engine.pause(A_MARK).await;
+        Ok(())
     }
 
     fn may_batch(&self, event: &Event) -> bool {
