@@ -69,3 +69,20 @@ async fn an_event_that_a_caller_shares_during_the_change_follows_later() {
     let sql = "SELECT count(*) FROM pgrelay.log";
     assert_eq!(db.query_one::<i64>(sql, &[]).await, 1, "one attempt");
 }
+
+/// Of notify channels too: the update does not see an event that is not committed yet, so it is met in its old lane.
+#[tokio::test]
+async fn a_notify_event_enqueued_during_the_change_is_resolved() {
+    let db = Database::with_schema().await;
+    db.execute("SELECT pgrelay.register('mail', action_type := 'notify')")
+        .await;
+    let caller = db.connect().await;
+    caller.batch_execute("BEGIN").await.unwrap();
+    let call = "SELECT pgrelay.notify('mail', '1')";
+    let event: i64 = caller.query_one(call, &[]).await.unwrap().get(0);
+    db.execute("SELECT pgrelay.update('mail', p_concurrency_mode := 'serial')")
+        .await;
+    caller.batch_execute("COMMIT").await.unwrap();
+    let _processor = Processor::start(&db).await;
+    assert_eq!(ended(&db, event).await, "error");
+}

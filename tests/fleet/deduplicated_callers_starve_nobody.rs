@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use fleet_tests::database::Database;
 use fleet_tests::processor::Processor;
+use fleet_tests::wait;
 use tokio::task::JoinSet;
 
 use crate::steps::{all_ended, register};
@@ -48,6 +49,40 @@ async fn measured_sixteen_continuous_callers_do_not_keep_an_event_waiting() {
     let sql = "SELECT count(*) FROM pgrelay.queue";
     let events: i64 = db.query_one(sql, &[]).await;
     assert!(events < i64::from(calls), "no call was suppressed");
+}
+
+/// What a caller committed runs although another one, which shares its event, stays open.
+#[tokio::test]
+async fn one_that_stays_open_does_not_hold_up_those_who_have_committed() {
+    let db = Database::with_schema().await;
+    db.execute("CREATE TABLE work (id bigint); CREATE TABLE seen (id bigint)")
+        .await;
+    for (channel, settings) in [("c", ""), ("s", "concurrency_mode := 'serial'")] {
+        let action = "INSERT INTO seen SELECT w.id FROM work AS w, (SELECT $1) AS p";
+        register(&db, channel, action, settings).await;
+        db.execute("DELETE FROM work; DELETE FROM seen; SELECT pgrelay.pause_to('infinity')")
+            .await;
+        let call = format!("SELECT pgrelay.notify('{channel}', 'p', p_deduplicate => true)");
+        let event: i64 = db.query_one(&call, &[]).await;
+        db.execute("INSERT INTO work VALUES (1)").await;
+        let open = db.connect().await;
+        open.batch_execute("BEGIN; INSERT INTO work VALUES (2)")
+            .await
+            .unwrap();
+        let shared: i64 = open.query_one(&call, &[]).await.unwrap().get(0);
+        assert_eq!(shared, event, "the open caller shares the event");
+        let _processor = Processor::start(&db).await;
+        db.execute("SELECT pgrelay.resume()").await;
+        let sql = "SELECT count(*) > 0 FROM seen WHERE id = 1";
+        db.until_equals(sql, true, wait::SOON).await;
+        let sql = "SELECT status FROM pgrelay.queue WHERE id = $1";
+        let status: String = db.query_one(sql, &[&event]).await;
+        assert_eq!(status, "pending", "its own event waits for the open caller");
+        open.batch_execute("COMMIT").await.unwrap();
+        let sql = "SELECT count(*) > 0 FROM seen WHERE id = 2";
+        db.until_equals(sql, true, wait::SOON).await;
+        all_ended(&db).await;
+    }
 }
 
 async fn start_callers(db: &Database, stop: &Arc<AtomicBool>) -> JoinSet<u32> {

@@ -21,6 +21,7 @@ mod actions_that_cannot_run_end_in_error;
 mod an_action_can_defer_itself;
 mod an_event_marked_by_a_crash_is_not_starved;
 mod an_event_that_kills_its_backend_is_given_up;
+mod an_idle_processor_is_quiet;
 mod an_unknown_key_is_answered_with_the_known_ones;
 mod bad_input_is_answered_clearly;
 mod check_names_what_is_missing;

@@ -92,10 +92,11 @@ pub async fn run(
             report::attempt(engine, event, verdict, ran.failure(), took);
             report::endings(engine, &claimed.endings);
             let well = matches!(ran, Ran::Well);
-            if well {
-                let batch = event.action.batch;
-                engine.sql.paces.measured(&event.channel, took, batch);
-            }
+            // Failures are measured too: a channel that always fails, or times out, must not be thought to be unknown.
+            engine
+                .sql
+                .paces
+                .measured(&event.channel, took, event.action.batch);
             Ok(Attempted::Settled { well })
         }
         Err(unsettled) if unsettled.at_commit => commit_failure(unsettled.error),

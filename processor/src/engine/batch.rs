@@ -136,14 +136,16 @@ async fn run_actions<'a>(
         .iter()
         .map(|event| session.before_action(event.id))
         .collect();
+    let constraints = session.check_constraints();
     let after = session.after_action();
     let client = session.client();
     let mut pipeline: Pipeline<'_, Result<(), Error>> =
-        Pipeline::with_capacity(resets.len() * 2 + 1);
+        Pipeline::with_capacity(resets.len() * 2 + 2);
     for ((event, action), reset) in claimed.attempts.iter().zip(actions).zip(&resets) {
         pipeline.push(client.batch_execute(reset));
         pipeline.push(session.run_action(action, event.payload.as_deref()));
     }
+    pipeline.push(client.batch_execute(&constraints));
     pipeline.push(client.batch_execute(&after));
     pipeline.send().await;
 
@@ -165,9 +167,12 @@ async fn run_actions<'a>(
         });
         last = now;
     }
-    answer(&mut pipeline, deadline)
-        .await
-        .map_err(|error| (None, error))?;
+    // The deferred constraints of all of them, then our own settings.
+    for _ in 0..2 {
+        answer(&mut pipeline, deadline)
+            .await
+            .map_err(|error| (None, error))?;
+    }
     even_out(&mut successes);
     Ok(successes)
 }

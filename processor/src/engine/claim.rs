@@ -121,9 +121,20 @@ pub async fn ready(
     Ok(claimed)
 }
 
-/// Claims those of `ids` that can still be had.
+/// Claims those of `ids` that can still be had and have no lane.
 pub async fn by_ids(session: &WorkerSession, ids: &[i64]) -> Result<Claimed, StepError> {
-    begin_and_claim(session, &session.statements.claim_ids, &[&ids]).await
+    begin_and_claim(session, &session.statements.claim_ids, &[&ids, &false]).await
+}
+
+/// Claims event `id` again, in a lane or not, to record a verdict that is known already.
+pub async fn again(session: &WorkerSession, id: i64) -> Result<Claimed, StepError> {
+    let ids = [id];
+    begin_and_claim(
+        session,
+        &session.statements.claim_ids,
+        &[&ids.as_slice(), &true],
+    )
+    .await
 }
 
 /// Claims the head of a lane, in the transaction that holds the lane.

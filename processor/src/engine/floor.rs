@@ -66,10 +66,12 @@ impl Floor {
         self.lock().start
     }
 
-    /// A claim from the floor took events up to `last`.
-    pub fn passed(&self, last: Key) {
+    /// A claim that started at `from` took events up to `last`. When the floor was lowered meanwhile, the claim has not seen what lies between.
+    pub fn passed(&self, from: Key, last: Key) {
         let mut state = self.lock();
-        state.start = state.start.max(last.next());
+        if from <= state.start {
+            state.start = state.start.max(last.next());
+        }
     }
 
     /// A claim from the floor found nothing that is due up to `now`. What is up to a second old may still be uncommitted, and full looks
@@ -157,9 +159,9 @@ mod tests {
     #[test]
     fn claims_raise_it_and_letting_go_lowers_it() {
         let floor = Floor::new();
-        floor.passed(key(10, 5));
+        floor.passed(Key::MIN, key(10, 5));
         assert_eq!(floor.start(), key(10, 6));
-        floor.passed(key(9, 1));
+        floor.passed(Key::MIN, key(9, 1));
         assert_eq!(
             floor.start(),
             key(10, 6),
@@ -172,9 +174,15 @@ mod tests {
     #[test]
     fn a_full_look_that_came_back_full_moves_it_back() {
         let floor = Floor::new();
-        floor.passed(key(100, 1));
+        floor.passed(Key::MIN, key(100, 1));
         floor.full_look_was_full(key(50, 1));
         assert_eq!(floor.start(), key(50, 2));
+        floor.passed(key(100, 2), key(200, 1));
+        assert_eq!(
+            floor.start(),
+            key(50, 2),
+            "a claim from above has not seen it"
+        );
     }
 
     #[test]

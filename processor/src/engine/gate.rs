@@ -68,6 +68,9 @@ impl Gate {
     pub fn close(&mut self, reason: &str) {
         self.engine.availability.close();
         self.engine.set_listener(None);
+        // Who sleeps holds a session, too.
+        self.engine.sql.wake();
+        self.engine.notify.wake();
         if let Some(access) = self.access.take() {
             access.cancel();
         }

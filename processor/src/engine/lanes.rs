@@ -128,10 +128,10 @@ async fn try_lanes<'a>(
     session: &WorkerSession,
     lanes: &[i64],
 ) -> Result<Option<(Seat<'a>, Claimed)>, StepError> {
-    for &lane in lanes.iter().take(TRIED) {
-        if let Some(seat) = engine.sql.lanes.sit(lane)
-            && let Some(claimed) = claim_head(engine, session, &seat).await?
-        {
+    // Those that a sibling sits in cost nothing, and so do not count.
+    let free = lanes.iter().filter_map(|lane| engine.sql.lanes.sit(*lane));
+    for seat in free.take(TRIED) {
+        if let Some(claimed) = claim_head(engine, session, &seat).await? {
             return Ok(Some((seat, claimed)));
         }
     }

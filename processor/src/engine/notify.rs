@@ -9,7 +9,8 @@
 use super::claim::{self, Claimed};
 use super::event::Event;
 use super::session::WorkerSession;
-use super::settle::{self, Ending, When};
+use super::settle::Ending;
+use super::settlement::{self, Attempts};
 use super::step::{ANSWER_LIMIT, StepError, within};
 use super::verdict::Verdict;
 use super::wire::Key;
@@ -80,7 +81,7 @@ impl NotifyWorker {
             match self.turn(session).await {
                 Ok(true) => {
                     backoff.reset();
-                    engine.notify.found_work();
+                    engine.notify.found_work().await;
                 }
                 Ok(false) => {
                     let listener = engine.listener();
@@ -108,8 +109,7 @@ impl NotifyWorker {
     async fn turn(&self, session: &WorkerSession) -> Result<bool, StepError> {
         for (id, lane) in self.candidates(session).await? {
             if let Some(mut claimed) = claim_one(session, id, lane).await? {
-                self.resolve(session, &mut claimed).await?;
-                return Ok(true);
+                return self.resolve(session, &mut claimed).await;
             }
         }
         Ok(false)
@@ -139,44 +139,36 @@ impl NotifyWorker {
             .collect())
     }
 
-    /// Resolves a claimed event: as the claim says, or by the state of the notifier.
+    /// Resolves a claimed event: as the claim says, or by the state of the notifier. Whether anything was written.
     async fn resolve(
         &self,
         session: &WorkerSession,
         claimed: &mut Claimed,
-    ) -> Result<(), StepError> {
+    ) -> Result<bool, StepError> {
         let engine = &self.engine;
         for event in std::mem::take(&mut claimed.attempts) {
             let reason = unservable(&notifier(session).await?);
             claimed.endings.push(failed(event, &reason));
         }
-        let Some(ending) = claimed.endings.first() else {
-            return session.rollback().await;
+        let ending = claimed.endings.first().map(|ending| ending.id);
+        let Some(id) = ending.or_else(|| claimed.wrong_lane.first().copied()) else {
+            session.rollback().await?;
+            return Ok(false);
         };
-        let parameters: [&(dyn ToSql + Sync); 1] = [&ending.id];
+        let parameters: [&(dyn ToSql + Sync); 1] = [&id];
         let lock = session
             .client()
             .query_opt(&session.statements.lock_notify, &parameters);
         if within(ANSWER_LIMIT, lock).await?.is_none() {
             // Resolved by somebody who did not ask for its claim lock (a person at psql): nothing is left to record.
-            return session.rollback().await;
+            session.rollback().await?;
+            return Ok(false);
         }
-        let settlement = async {
-            let row = session
-                .client()
-                .query_one("SELECT clock_timestamp()", &[])
-                .await?;
-            let when = When {
-                claimed_at: row.get(0),
-                started: Duration::ZERO,
-                took: Duration::ZERO,
-            };
-            settle::endings(engine, session, when, &claimed.endings).await?;
-            session.commit().await
-        };
-        within(ANSWER_LIMIT, settlement).await?;
+        settlement::settle(engine, session, claimed, None, Attempts::None)
+            .await
+            .map_err(|unsettled| unsettled.error)?;
         report::endings(engine, &claimed.endings);
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -178,35 +178,38 @@ impl Pool {
     }
 
     /// A claim found something: more may follow soon.
-    pub fn found_work(&self) {
+    pub async fn found_work(&self) {
         self.set_pause(FIRST_PAUSE);
+        // When everybody is at work, producers need not send anything.
+        self.sleeper.release_unless(|| self.is_awaited()).await;
     }
 
     /// A claim came back full: there is work for another worker.
-    pub fn found_backlog(&self) {
-        self.set_pause(FIRST_PAUSE);
-        if self.waiting.load(Ordering::Relaxed) > 0 {
+    pub async fn found_backlog(&self) {
+        if self.is_awaited() {
             self.wake.notify_one();
         }
+        self.found_work().await;
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
     }
 
     /// Waits until another look is worth it. Returns early when the drain begins.
     pub async fn wait(&self, listener: Option<&ListenerHandle>, drain: &CancellationToken) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.waiting.fetch_add(1, Ordering::SeqCst);
         tokio::select! {
             () = drain.cancelled() => {}
             () = self.scout(listener) => {}
         }
-        if self.waiting.fetch_sub(1, Ordering::Relaxed) == 1 {
-            // Everybody is at work: producers need not send anything.
-            self.sleeper.release().await;
-        }
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 
     async fn scout(&self, listener: Option<&ListenerHandle>) {
         let _place = self.scout.lock().await;
         if self.paused.load(Ordering::Relaxed) {
-            self.sleeper.release().await;
+            self.sleeper.release_unless(|| false).await;
             tokio::select! {
                 () = self.wake.notified() => {}
                 () = tokio::time::sleep(self.longest_pause) => {}
@@ -290,8 +293,13 @@ impl Sleeper {
         }
     }
 
-    async fn release(&self) {
+    /// Lets go of the lock, unless `awaited` says that somebody sleeps by it. That is asked while nobody can come to hold it, so that
+    /// a sleeper either keeps this one or takes it anew.
+    async fn release_unless(&self, awaited: impl Fn() -> bool) {
         let mut held_on = self.held_on.lock().await;
+        if awaited() {
+            return;
+        }
         let Some(client) = std::mem::take(&mut *held_on).upgrade() else {
             return;
         };

@@ -123,6 +123,12 @@ impl WorkerSession {
         format!("{}; SET LOCAL pgrelay.event_id = '{id}'", self.reset)
     }
 
+    /// Text that has deferred constraints and triggers speak, under the settings of actions.
+    #[must_use]
+    pub fn check_constraints(&self) -> String {
+        format!("{}; SET CONSTRAINTS ALL IMMEDIATE", self.reset)
+    }
+
     /// Text that makes the session ready for our own statements after an action.
     #[must_use]
     pub fn after_action(&self) -> String {

@@ -1,5 +1,5 @@
--- Purpose: no starvation by deduplicated callers. An event that is due and has been shared by overlapping callers for over a second is closed:
---          new callers insert a fresh twin, the sharing ones commit, and the event can be claimed.
+-- Purpose: no starvation by deduplicated callers. An event that is due and has been shared by overlapping callers for over a second is closed, and
+--          a fresh twin takes its place for those who have committed. New callers find that one; the sharing ones commit, and the event can be claimed.
 --          Closing updates no key, so it goes through beside the callers' KEY SHARE locks, which keep the event unclaimed until they commit.
 -- Returns: number of events closed
 -- Reads, writes: pgrelay.queue. At most the first 1,000 due events of each index are looked at. Called about once a second.
@@ -16,22 +16,23 @@ DECLARE
     v_unshared  bigint[];
     v_count     integer := 0;
 BEGIN
-    -- Not claimed: a claim holds FOR UPDATE.
+    -- Only rows somebody has locked carry an xmax. Not claimed: a claim holds FOR UPDATE.
     v_unclaimed := ARRAY(
         SELECT q.id
         FROM pgrelay.queue AS q
         WHERE q.id = ANY (ARRAY(
             SELECT d.id
             FROM (
-                (SELECT r.id, r.deduplicate, r.closed FROM pgrelay.queue AS r
+                (SELECT r.id FROM pgrelay.queue AS r
                  WHERE r.status = 'pending' AND r.action_type = 'sql' AND r.lane IS NULL AND r.run_at < v_before
+                   AND NOT r.closed AND r.xmax <> 0
                  ORDER BY r.run_at, r.id LIMIT 1000)
                 UNION ALL
-                (SELECT l.id, l.deduplicate, l.closed FROM pgrelay.queue AS l
+                (SELECT l.id FROM pgrelay.queue AS l
                  WHERE l.status = 'pending' AND l.action_type = 'sql' AND l.lane IS NOT NULL AND l.run_at < v_before
+                   AND NOT l.closed AND l.xmax <> 0
                  ORDER BY l.run_at, l.id LIMIT 1000)
             ) AS d
-            WHERE NOT d.closed
         ))
           AND q.status = 'pending'
         FOR NO KEY UPDATE OF q SKIP LOCKED
@@ -42,10 +43,22 @@ BEGIN
     v_unshared := ARRAY(
         SELECT q.id FROM pgrelay.queue AS q WHERE q.id = ANY (v_unclaimed) FOR UPDATE OF q SKIP LOCKED
     );
-    UPDATE pgrelay.queue AS q
-    SET closed = true
-    WHERE q.id = ANY (v_unclaimed) AND q.id <> ALL (v_unshared);
-    GET DIAGNOSTICS v_count = ROW_COUNT;
+    -- Without its lane it blocks nobody there, since its twin takes its place; the claim that can have it puts it back.
+    WITH closed AS (
+        UPDATE pgrelay.queue AS q
+        SET closed = true, lane = CASE WHEN NOT q.deduplicate THEN q.lane END
+        WHERE q.id = ANY (v_unclaimed) AND q.id <> ALL (v_unshared)
+        RETURNING q.id
+    ), twins AS (
+        -- For those whose calls have committed, and who must not wait for one that has not. An event sent without p_deduplicate gets no twin:
+        -- it would have its effect twice.
+        INSERT INTO pgrelay.queue (channel, action_type, payload, run_at, expire_at, node, deduplicate, twin_key, lane)
+        SELECT o.channel, o.action_type, o.payload, clock_timestamp(), o.expire_at, o.node, o.deduplicate, o.twin_key, o.lane
+        FROM pgrelay.queue AS o
+        JOIN closed AS c ON c.id = o.id
+        WHERE o.deduplicate
+    )
+    SELECT count(*) INTO v_count FROM closed;
     RETURN v_count;
 END
 $$;

@@ -8,12 +8,15 @@ RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 BEGIN
-    -- One expression, so that no error can come between the two calls and leave the lock behind.
+    -- Each pair is one expression, so that no error can come between its calls and leave the lock behind. Where the exclusive attempt fails
+    -- and a shared one does too, it was another caller that asked: then nobody slept.
     IF p_action_type = 'sql' THEN
-        IF NOT (pg_try_advisory_lock(5283401) AND pg_advisory_unlock(5283401)) THEN
+        IF NOT (pg_try_advisory_lock(5283401) AND pg_advisory_unlock(5283401))
+           AND (pg_try_advisory_lock_shared(5283401) AND pg_advisory_unlock_shared(5283401)) THEN
             PERFORM pg_notify('pgrelay_sql', '');
         END IF;
-    ELSIF NOT (pg_try_advisory_lock(5283402) AND pg_advisory_unlock(5283402)) THEN
+    ELSIF NOT (pg_try_advisory_lock(5283402) AND pg_advisory_unlock(5283402))
+          AND (pg_try_advisory_lock_shared(5283402) AND pg_advisory_unlock_shared(5283402)) THEN
         PERFORM pg_notify('pgrelay_notify', '');
     END IF;
 END

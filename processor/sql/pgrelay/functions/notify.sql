@@ -66,7 +66,8 @@ BEGIN
     IF v_run_at <= clock_timestamp() THEN
         -- As in _wake(): NOTIFY only when a Processor sleeps.
         IF v_action_type = 'sql' THEN
-            IF NOT (pg_try_advisory_lock(5283401) AND pg_advisory_unlock(5283401)) THEN
+            IF NOT (pg_try_advisory_lock(5283401) AND pg_advisory_unlock(5283401))
+               AND (pg_try_advisory_lock_shared(5283401) AND pg_advisory_unlock_shared(5283401)) THEN
                 PERFORM pg_notify('pgrelay_sql', '');
             END IF;
         ELSE

@@ -37,7 +37,7 @@ SELECT
     c.node_restricted,
     coalesce(n.pending_due, 0) AS pending_due,
     coalesce(n.pending_future, 0) AS pending_future,
-    CASE WHEN n.oldest_run_at <= now() THEN now() - n.oldest_run_at END AS oldest_due_age
+    CASE WHEN n.oldest_run_at <= now() AND isfinite(n.oldest_run_at) THEN now() - n.oldest_run_at END AS oldest_due_age
 FROM pgrelay.channels AS c
 FULL JOIN counted AS n ON n.channel = c.channel;
 COMMENT ON VIEW pgrelay.channel_status IS 'Channels and their pending events (the earliest 100,000 of each pool family are counted).';

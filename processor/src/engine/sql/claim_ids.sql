@@ -1,3 +1,4 @@
+-- $2: whether events of lanes count too; then the caller only records a verdict. To be run, they need their lane's lock.
 -- Claims those of the events $1 that are still pending, due and unlocked: the single runs after a batch, marked events, re-claims.
 WITH claimed AS MATERIALIZED (
     SELECT
@@ -7,6 +8,7 @@ WITH claimed AS MATERIALIZED (
       -- Pending; said so that no pending index looks as good as the primary key while the table is small.
       AND q.finished_at IS NULL
       AND q.action_type = 'sql'
+      AND ($2 OR q.lane IS NULL)
       AND q.run_at <= statement_timestamp()
       AND NOT EXISTS (SELECT FROM pgrelay.fleet AS f WHERE f.paused_until > statement_timestamp())
     ORDER BY q.run_at, q.id

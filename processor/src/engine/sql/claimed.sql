@@ -17,7 +17,7 @@ SELECT
     coalesce(ch.enabled, false) AS enabled,
     ch.action_sql,
     coalesce(ch.max_retries, 0) AS max_retries,
-    coalesce((extract(epoch FROM ch.action_timeout) * 1000)::bigint, 300000) AS timeout_ms,
+    greatest(1, coalesce((extract(epoch FROM ch.action_timeout) * 1000)::bigint, 300000)) AS timeout_ms,
     coalesce(ch.batch, false) AS batch,
     ch.channel IS NULL OR c.lane IS NOT DISTINCT FROM pgrelay._lane(ch.concurrency_mode, c.channel, c.node, c.twin_key) AS in_lane
 FROM claimed AS c

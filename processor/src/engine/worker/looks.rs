@@ -8,6 +8,7 @@ use crate::engine::session::WorkerSession;
 use crate::engine::step::StepError;
 use crate::engine::wire::Key;
 use std::sync::Arc;
+use tokio::sync::SemaphorePermit;
 
 /// Events taken from one lane before other work is looked at.
 const LANE_RUN: u32 = 64;
@@ -21,7 +22,7 @@ impl Worker {
         let Some((seat, claimed)) = lanes::claim_some(&engine, session).await? else {
             return Ok(Turn::Idle);
         };
-        engine.sql.found_backlog();
+        engine.sql.found_backlog().await;
         self.run_lane(session, &seat, claimed).await?;
         Ok(Turn::Worked)
     }
@@ -55,30 +56,47 @@ impl Worker {
         stream: Stream<'_>,
     ) -> Result<Turn, StepError> {
         let engine = Arc::clone(&self.engine);
+        let drain = &engine.shutdown.token;
+        // What the express worker leaves to its siblings it must not put below their floor: it has one of its own, below everything.
+        let below_everything = Floor::new();
         let (floor, limit) = match stream {
             Stream::Without(_) => (&engine.sql.floor, engine.sql.size().get()),
+            Stream::Only(_) if self.express => (&below_everything, 1),
             Stream::Only(_) => (&engine.sql.floor_apart, 1),
         };
-        let _permit = match limit {
-            1 => None,
-            _ => engine.sql.batching.acquire().await.ok(),
+        let permit = if limit == 1 {
+            None
+        } else {
+            tokio::select! {
+                () = drain.cancelled() => None,
+                permit = engine.sql.batching.acquire() => permit.ok(),
+            }
         };
         if floor.full_look_overdue()
             && let Some(look) = floor.try_full_look()
         {
-            return self.full_look(session, stream, floor, look, limit).await;
+            return self
+                .full_look(session, stream, (floor, look), limit, permit)
+                .await;
         }
         let claiming = engine.sql.claiming.lock().await;
-        let claimed = claim::ready(&engine, session, stream, limit, floor.start()).await?;
+        if drain.is_cancelled() {
+            return Ok(Turn::Idle);
+        }
+        let from = floor.start();
+        let claimed = claim::ready(&engine, session, stream, limit, from).await?;
         if let Some((_, last)) = claimed.span {
-            floor.passed(last);
+            floor.passed(from, last);
             drop(claiming);
-            return self.run_ready(session, claimed, limit).await;
+            return self.run_ready(session, claimed, limit, permit).await;
         }
         drop(claiming);
         floor.found_nothing(session.rollback_empty_at().await?);
         match floor.try_full_look() {
-            Some(look) => self.full_look(session, stream, floor, look, limit).await,
+            Some(look) => {
+                self.full_look(session, stream, (floor, look), limit, permit)
+                    .await
+            }
             None => Ok(Turn::Idle),
         }
     }
@@ -88,9 +106,9 @@ impl Worker {
         &mut self,
         session: &mut WorkerSession,
         stream: Stream<'_>,
-        floor: &Floor,
-        look: FullLook<'_>,
+        (floor, look): (&Floor, FullLook<'_>),
         limit: usize,
+        permit: Option<SemaphorePermit<'_>>,
     ) -> Result<Turn, StepError> {
         let engine = Arc::clone(&self.engine);
         let suspects = claim::suspects(&engine, session).await?;
@@ -101,9 +119,9 @@ impl Worker {
             if claimed.taken >= limit {
                 floor.full_look_was_full(last);
             } else {
-                floor.passed(last);
+                floor.passed(Key::MIN, last);
             }
-            return self.run_ready(session, claimed, limit).await;
+            return self.run_ready(session, claimed, limit, permit).await;
         }
         session.rollback_empty().await?;
         Ok(if self.todo.is_empty() {
@@ -113,16 +131,19 @@ impl Worker {
         })
     }
 
+    /// Runs what a claim took. The permit is for a batch: a single attempt may take minutes.
     async fn run_ready(
         &mut self,
         session: &mut WorkerSession,
         claimed: Claimed,
         limit: usize,
+        permit: Option<SemaphorePermit<'_>>,
     ) -> Result<Turn, StepError> {
+        let _permit = permit.filter(|_| claimed.attempts.len() > 1);
         if claimed.taken >= limit {
-            self.engine.sql.found_backlog();
+            self.engine.sql.found_backlog().await;
         } else {
-            self.engine.sql.found_work();
+            self.engine.sql.found_work().await;
         }
         self.run_claimed(session, claimed).await?;
         Ok(Turn::Worked)

@@ -20,7 +20,7 @@ impl Worker {
         session: &WorkerSession,
         id: i64,
     ) -> Result<(), StepError> {
-        let claimed = claim::by_ids(session, &[id]).await?;
+        let claimed = claim::again(session, id).await?;
         if claimed.attempts.is_empty() {
             return claim::let_go(&self.engine, session, &claimed).await;
         }
@@ -143,7 +143,7 @@ impl Worker {
             Attempted::Settled { well } => well,
             Attempted::CommitFailed(failure, judgement) => {
                 session.rollback().await?;
-                let again = claim::by_ids(session, &[event.id]).await?;
+                let again = claim::again(session, event.id).await?;
                 if again.attempts.is_empty() {
                     // Another worker has it by now: the verdict is theirs to find.
                     return claim::let_go(&engine, session, &again).await;
