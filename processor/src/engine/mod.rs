@@ -27,6 +27,7 @@ pub mod report;
 pub mod session;
 pub mod settle;
 pub mod settlement;
+pub mod sleeper;
 pub mod statements;
 pub mod step;
 pub mod verdict;

@@ -11,24 +11,16 @@ use super::crash::Quarantine;
 use super::floor::Floor;
 use super::lanes::Lanes;
 use super::pace::{BatchSize, Paces};
+use super::sleeper::{Hold, Sleeper};
 use shared::db::listener::ListenerHandle;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
-use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 /// First pause after work; it doubles up to POLL_INTERVAL.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
-
-/// Longest wait for the sleeper's lock.
-const LOCK_LIMIT: Duration = Duration::from_secs(2);
-
-/// Takes the sleeper's lock beside other sleepers.
-const TAKE: &str = "SELECT pg_catalog.pg_try_advisory_lock_shared($1)";
-/// Lets go of it.
-const RELEASE: &str = "SELECT pg_catalog.pg_advisory_unlock_shared($1)";
 
 /// Where a worker of the sql pool looks for events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,11 +91,7 @@ impl Pool {
             lanes: Lanes::new(),
             size: Mutex::new(BatchSize::new()),
             paces: Paces::default(),
-            sleeper: Sleeper {
-                key,
-                narrowed,
-                held_on: tokio::sync::Mutex::new(Weak::new()),
-            },
+            sleeper: Sleeper::new(key, narrowed),
             scout: tokio::sync::Mutex::new(()),
             wake: Notify::new(),
             pause: Mutex::new(FIRST_PAUSE),
@@ -249,68 +237,5 @@ impl Pool {
 
     fn set_pause(&self, pause: Duration) {
         *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = pause;
-    }
-}
-
-/// The shared advisory lock that tells producers somebody sleeps.
-#[derive(Debug)]
-struct Sleeper {
-    key: i64,
-    narrowed: bool,
-    /// The listener session the lock is held on; gone when that session is.
-    held_on: tokio::sync::Mutex<Weak<Client>>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Hold {
-    JustTaken,
-    AsBefore,
-}
-
-impl Sleeper {
-    async fn hold(&self, listener: Option<&ListenerHandle>) -> Hold {
-        if self.narrowed {
-            return Hold::AsBefore;
-        }
-        let Some(client) = listener.and_then(ListenerHandle::client) else {
-            return Hold::AsBefore;
-        };
-        let mut held_on = self.held_on.lock().await;
-        if held_on.ptr_eq(&Arc::downgrade(&client)) {
-            return Hold::AsBefore;
-        }
-        // Producers hold the exclusive lock for microseconds while they ask; one that never lets go costs us wake-ups, not events.
-        match tokio::time::timeout(LOCK_LIMIT, client.query_one(TAKE, &[&self.key])).await {
-            Ok(Ok(row)) if row.get(0) => {
-                *held_on = Arc::downgrade(&client);
-                Hold::JustTaken
-            }
-            Ok(Ok(_)) | Err(_) => Hold::AsBefore,
-            Ok(Err(error)) => {
-                tracing::debug!("the sleeper's lock cannot be taken: {error}");
-                Hold::AsBefore
-            }
-        }
-    }
-
-    /// Lets go of the lock, unless `awaited` says that somebody sleeps by it. That is asked while nobody can come to hold it, so that
-    /// a sleeper either keeps this one or takes it anew.
-    async fn release_unless(&self, awaited: impl Fn() -> bool) {
-        let mut held_on = self.held_on.lock().await;
-        if awaited() {
-            return;
-        }
-        let Some(client) = std::mem::take(&mut *held_on).upgrade() else {
-            return;
-        };
-        // Sent at once, answered some time: nothing here depends on the answer.
-        let key = self.key;
-        tokio::spawn(async move {
-            if let Ok(Err(error)) =
-                tokio::time::timeout(LOCK_LIMIT, client.query_one(RELEASE, &[&key])).await
-            {
-                tracing::debug!("the sleeper's lock cannot be released: {error}");
-            }
-        });
     }
 }

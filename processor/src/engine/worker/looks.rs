@@ -92,6 +92,10 @@ impl Worker {
         }
         drop(claiming);
         floor.found_nothing(session.rollback_empty_at().await?);
+        if self.express && matches!(stream, Stream::Only(_)) {
+            // That claim began below everything already.
+            return Ok(Turn::Idle);
+        }
         match floor.try_full_look() {
             Some(look) => {
                 self.full_look(session, stream, (floor, look), limit, permit)
