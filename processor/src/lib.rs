@@ -10,3 +10,4 @@ pub mod preflight;
 pub mod run;
 pub mod schema;
 pub mod status;
+pub mod transport;
