@@ -5,6 +5,7 @@ mod channels;
 mod finding;
 mod grants;
 mod notifier;
+pub mod secrets;
 mod server;
 mod version;
 
@@ -48,9 +49,14 @@ pub async fn run(connector: &Connector) -> Result<Vec<Finding>, DatabaseError> {
     Ok(findings)
 }
 
-/// `check`.
-pub async fn check(connector: &Connector, json: bool) -> Result<Report, DatabaseError> {
-    let findings = run(connector).await?;
+/// `check`, with what was found on this host.
+pub async fn check(
+    connector: &Connector,
+    json: bool,
+    host: Option<Finding>,
+) -> Result<Report, DatabaseError> {
+    let mut findings = run(connector).await?;
+    findings.extend(host);
     let ready = !any_blocks(&findings);
     let text = if json {
         as_json(ready, &findings)

@@ -61,5 +61,6 @@ mod stop_drains_those_that_run;
 mod strict_isolation_levels_call_without_conflict;
 mod testcontainers_path;
 mod the_registry_lists_who_is_there;
+mod the_secrets_file_is_guarded;
 mod units_are_valid;
 mod unwanted_events_expire;
