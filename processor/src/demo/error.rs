@@ -68,6 +68,14 @@ pub enum DemoError {
         /// The end of the Processor's log.
         log: String,
     },
+    /// The notifications have not come to their ends.
+    #[error("{unfinished} notifications are not finished after {seconds} s")]
+    MailStalled {
+        /// How long.
+        seconds: u64,
+        /// What is left.
+        unfinished: u64,
+    },
     /// Numbers do not agree with the log.
     #[error("{wrong} of {numbers} numbers do not agree with pgrelay.log")]
     Disagreement {
@@ -103,6 +111,7 @@ impl Complaint for DemoError {
             Self::ForeignSchema { .. } | Self::AnotherDemo => Exit::Usage,
             Self::ProcessorEnded { .. }
             | Self::Stalled { .. }
+            | Self::MailStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => Exit::Bug,
         }
@@ -124,6 +133,7 @@ impl Complaint for DemoError {
             Self::System { .. }
             | Self::ServerProgram { .. }
             | Self::ProcessorEnded { .. }
+            | Self::MailStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => return None,
         };
