@@ -20,6 +20,7 @@ mod tally;
 
 pub use error::DemoError;
 
+use crate::PROGRAM;
 use crate::oneshot::{self, Complaint, Report};
 use crate::schema::{Installed, PGRELAY, install};
 use check::Verified;
@@ -70,7 +71,7 @@ pub async fn run(events: Option<u64>, given: Option<Target>) -> Exit {
     // Before anything is started, so that Ctrl-C never leaves anything behind.
     let mut interrupt = match Interrupt::install() {
         Ok(interrupt) => interrupt,
-        Err(error) => return oneshot::complain(&error),
+        Err(error) => return oneshot::complain(PROGRAM, &error),
     };
     let shown = match given {
         Some(target) => Box::pin(show(&target, plan, &mut interrupt)).await,
@@ -88,7 +89,7 @@ pub async fn run(events: Option<u64>, given: Option<Target>) -> Exit {
             // Everything has been dropped by now. The number is the one a shell gives a process that a signal ended.
             std::process::exit(128 + signal);
         }
-        Err(error) => oneshot::complain(&error),
+        Err(error) => oneshot::complain(PROGRAM, &error),
     }
 }
 

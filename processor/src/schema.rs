@@ -4,6 +4,9 @@ pub mod bundle;
 mod error;
 mod extension;
 mod install;
+#[cfg(test)]
+mod listed;
+mod pepsi;
 mod pgrelay;
 mod state;
 mod upgrade;
@@ -13,6 +16,7 @@ pub use bundle::{Bundle, Data, GroupRole, Script, Upgrade};
 pub use error::{SchemaError, installed_version};
 pub use extension::write_extension;
 pub use install::{Installed, install};
+pub use pepsi::PEPSI;
 pub use pgrelay::PGRELAY;
 pub use state::{State, oldest_processor, read as read_state};
 pub use upgrade::{Patience, Upgraded, upgrade};
@@ -34,6 +38,9 @@ pub async fn install_command(
         if !bundles.iter().any(|other| other.name == bundle.name) {
             bundles.push(bundle);
         }
+    }
+    if args.as_extension.is_none() {
+        install::foresee(connector, &bundles).await?;
     }
     let mut text = String::new();
     for bundle in bundles {
@@ -65,10 +72,9 @@ pub async fn upgrade_command(connector: &Connector, dry_run: bool) -> Result<Rep
 /// The SQL of a companion, once this release carries it.
 fn companion_bundle(companion: Companion) -> Result<&'static Bundle, SchemaError> {
     match companion {
-        Companion::Notifier | Companion::AutoMv | Companion::Pepsi => {
-            Err(SchemaError::NotInRelease {
-                companion: companion.as_str(),
-            })
-        }
+        Companion::Pepsi => Ok(&PEPSI),
+        Companion::Notifier | Companion::AutoMv => Err(SchemaError::NotInRelease {
+            companion: companion.as_str(),
+        }),
     }
 }

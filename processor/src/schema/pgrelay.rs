@@ -17,7 +17,11 @@ const fn all_rows(name: &'static str) -> Data {
 }
 
 const fn role(name: &'static str, member_of: &'static [&'static str]) -> GroupRole {
-    GroupRole { name, member_of }
+    GroupRole {
+        name,
+        member_of,
+        login: false,
+    }
 }
 
 /// The queue.
@@ -102,36 +106,14 @@ pub const PGRELAY: Bundle = Bundle {
 #[cfg(test)]
 mod tests {
     use super::PGRELAY;
-    use crate::schema::Version;
-    use std::collections::BTreeSet;
-    use std::path::Path;
-
-    fn files_below(directory: &Path, prefix: &str, found: &mut BTreeSet<String>) {
-        for entry in std::fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            if path.is_dir() {
-                files_below(&path, &format!("{prefix}{name}/"), found);
-            } else if path.extension().is_some_and(|extension| extension == "sql") {
-                found.insert(format!("{prefix}{name}"));
-            }
-        }
-    }
+    use crate::schema::{Version, listed};
 
     #[test]
     fn every_file_of_the_folder_is_installed_exactly_once() {
-        let mut files = BTreeSet::new();
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/pgrelay");
-        files_below(Path::new(folder), "", &mut files);
-        // Steps from earlier releases; a fresh installation does not run them.
-        files.retain(|name| !name.starts_with("upgrades/"));
-        let listed: Vec<String> = PGRELAY
-            .scripts
-            .iter()
-            .map(|script| script.path.to_owned())
-            .collect();
-        assert_eq!(listed.len(), files.len(), "a file is listed twice");
-        assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), files);
+        listed::exactly_once(
+            concat!(env!("CARGO_MANIFEST_DIR"), "/sql/pgrelay"),
+            PGRELAY.scripts,
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What the commands that end by themselves share: their session, their words and their exit codes.
 
-use shared::db::connect::{ConnectError, Connector, Session};
-use shared::db::error_chain::ErrorChain;
-use shared::exit::Exit;
+use crate::db::connect::{ConnectError, Connector, Session};
+use crate::db::error_chain::ErrorChain;
+use crate::exit::Exit;
 use std::fmt;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -57,10 +57,10 @@ pub trait Complaint: std::error::Error {
     }
 }
 
-/// Writes an error, and what to do about it, to standard error.
+/// Writes an error of `program`, and what to do about it, to standard error.
 #[must_use]
-pub fn complain(complaint: &(impl Complaint + ?Sized)) -> Exit {
-    let mut text = format!("pg-relay-processor: {complaint}\n");
+pub fn complain(program: &str, complaint: &(impl Complaint + ?Sized)) -> Exit {
+    let mut text = format!("{program}: {complaint}\n");
     if let Some(hint) = complaint.hint() {
         text.push_str("hint: ");
         text.push_str(&hint);
