@@ -5,6 +5,7 @@ use crate::db::error_chain::ErrorChain;
 use crate::exit::Exit;
 use std::fmt;
 use std::io::{self, Write};
+use std::time::Duration;
 use thiserror::Error;
 use tokio_postgres::GenericClient;
 use tokio_postgres::error::SqlState;
@@ -85,6 +86,14 @@ pub enum DatabaseError {
         /// What the server or the driver says.
         source: tokio_postgres::Error,
     },
+    /// A statement of ours was not answered; the connection may be half open.
+    #[error("{doing}: no answer within {limit:?}")]
+    Silent {
+        /// What was tried.
+        doing: &'static str,
+        /// How long it was waited for.
+        limit: Duration,
+    },
 }
 
 impl From<ConnectError> for DatabaseError {
@@ -105,6 +114,7 @@ impl DatabaseError {
         match self {
             Self::Statement { source, .. } => source.code(),
             Self::Connect(error) => error.sqlstate(),
+            Self::Silent { .. } => None,
         }
     }
 }
@@ -112,7 +122,7 @@ impl DatabaseError {
 impl Complaint for DatabaseError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Connect(_) => Exit::DatabaseUnavailable,
+            Self::Connect(_) | Self::Silent { .. } => Exit::DatabaseUnavailable,
             Self::Statement { source, .. } => match source.code() {
                 Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Exit::PreflightBlocked,
                 Some(code) if is_the_servers_trouble(code) => Exit::DatabaseUnavailable,

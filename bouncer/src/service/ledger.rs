@@ -1,0 +1,64 @@
+//! The lines about what was bounced: the first at once, what follows closely in one line for all of it.
+
+use crate::ingress::Batch;
+use crate::report::Tally;
+use shared::systemd;
+use std::time::{Duration, Instant};
+use tracing::{debug, info};
+
+/// Between two lines. A message is one word in the journal each; fifty thousand are not fifty thousand lines.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// What was bounced and not yet told.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    stage: String,
+    untold: Tally,
+    total: u64,
+    told_at: Option<Instant>,
+}
+
+impl Ledger {
+    pub(super) fn new(stage: &str) -> Self {
+        Self {
+            stage: stage.to_owned(),
+            untold: Tally::default(),
+            total: 0,
+            told_at: None,
+        }
+    }
+
+    /// Enters a batch, and tells of it unless a line was written a moment ago.
+    pub(super) fn enter(&mut self, batch: &Batch) {
+        for message in &batch.moved {
+            debug!(ingress.id = %message.id, "message {} bounced", message.id);
+        }
+        self.untold.add(batch);
+        if self.due().is_some_and(|due| due <= Instant::now()) {
+            self.tell();
+        }
+    }
+
+    /// When the next line is due; `None` when there is nothing to tell.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let last = self.told_at.map(|told_at| told_at + LINE_EVERY);
+        (self.untold.total() > 0).then(|| last.unwrap_or_else(Instant::now))
+    }
+
+    /// Tells what is untold.
+    pub(super) fn tell(&mut self) {
+        let Self { stage, untold, .. } = self;
+        if untold.total() == 0 {
+            return;
+        }
+        info!(
+            failed = untold.failed,
+            timeout = untold.timeout,
+            "bounced {untold} to stage {stage}"
+        );
+        self.total += untold.total();
+        self.untold = Tally::default();
+        self.told_at = Some(Instant::now());
+        systemd::status(&format!("{} messages bounced since the start", self.total));
+    }
+}
