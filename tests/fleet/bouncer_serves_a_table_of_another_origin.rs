@@ -1,0 +1,190 @@
+//! A PEPSI database that somebody else made is served as it is, whatever the types of its columns, and `install` keeps its hands off it.
+
+use std::time::Duration;
+
+use fleet_tests::bouncer;
+use fleet_tests::database::Database;
+use fleet_tests::processor::command;
+use fleet_tests::wait;
+use serde_json::Value;
+
+/// Their own table: other types, more columns, a trigger that fires the same topic.
+const THEIRS: &str = "
+    CREATE SCHEMA pepsi;
+    CREATE TYPE pepsi.state AS ENUM ('pending', 'running', 'failed', 'timeout', 'done', 'quarantined');
+    CREATE TABLE pepsi.ingress (
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        body text NOT NULL DEFAULT 'hello',
+        error text DEFAULT 'no route',
+        status pepsi.state NOT NULL,
+        stage varchar(20)
+    );
+    CREATE FUNCTION pepsi.wake() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        PERFORM pg_notify('ingress_failed', NEW.id::text);
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER ingress_failed_notify AFTER UPDATE OF status ON pepsi.ingress
+        FOR EACH ROW WHEN (NEW.status IN ('failed', 'timeout')) EXECUTE FUNCTION pepsi.wake();";
+
+/// What the catalog says about everything in the schema.
+async fn catalog(db: &Database) -> String {
+    let sql = "
+        SELECT string_agg(line, E'\\n' ORDER BY line) FROM (
+            SELECT format('%s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod)) AS line
+            FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+            WHERE c.relnamespace = 'pepsi'::regnamespace
+            UNION ALL
+            SELECT pg_get_functiondef(p.oid) FROM pg_proc AS p WHERE p.pronamespace = 'pepsi'::regnamespace
+            UNION ALL
+            SELECT pg_get_triggerdef(t.oid) FROM pg_trigger AS t WHERE t.tgrelid = 'pepsi.ingress'::regclass
+        ) AS everything";
+    db.query_one(sql, &[]).await
+}
+
+#[tokio::test]
+async fn with_its_own_types_and_without_our_trail() {
+    let db = Database::empty().await;
+    db.execute(THEIRS).await;
+    let insert = "INSERT INTO pepsi.ingress (status, stage) VALUES ('failed', 'relay'), ('timeout', NULL), ('failed', 'bounce'), ('running', 'relay')";
+    db.execute(insert).await;
+    let builder = || {
+        bouncer::builder(&db)
+            .unset("pepsi-postgres", "USER")
+            .set_in("pepsi-postgres", "USER", "postgres")
+    };
+    let check = builder().arg("--check").run().await;
+    assert_eq!(
+        (check.code, check.stdout.as_str()),
+        (0, "ready\n"),
+        "{check}"
+    );
+    let once = builder().arg("--once").run().await;
+    assert_eq!(
+        once.stdout, "bounced 2 (failed 1, timeout 1), left 1 at stage bounce\n",
+        "{once}"
+    );
+    // Nothing but stage and status is touched.
+    let kept = "SELECT count(*) FROM pepsi.ingress WHERE stage = 'bounce' AND status = 'pending' AND error = 'no route'";
+    assert_eq!(db.query_one::<i64>(kept, &[]).await, 2);
+
+    let _bouncer = bouncer::start(builder().set("SWEEP_INTERVAL", "1d")).await;
+    db.execute("UPDATE pepsi.ingress SET status = 'timeout' WHERE status = 'running'")
+        .await;
+    db.until_equals(kept, 3_i64, wait::SOON).await;
+}
+
+#[tokio::test]
+async fn whatever_can_be_an_id() {
+    for (id, values) in [
+        ("text", ["a", "b'); --", "ä \\ \"c\""]),
+        ("integer", ["-1", "0", "2147483647"]),
+        ("numeric", ["1.5", "-2", "1e30"]),
+        ("char(8)", ["x", "y", "z"]),
+        (
+            "timestamptz",
+            ["2020-01-01", "2021-01-01 12:00:00.000001", "infinity"],
+        ),
+    ] {
+        let db = Database::empty().await;
+        db.execute(&format!(
+            "CREATE SCHEMA pepsi; CREATE TABLE pepsi.ingress (id {id} PRIMARY KEY, stage text, status text)"
+        ))
+        .await;
+        for value in values {
+            let insert = format!(
+                "INSERT INTO pepsi.ingress VALUES ($1::text::{id}, 'relay', 'running') RETURNING 1"
+            );
+            db.rows(&insert, &[&value]).await;
+        }
+        let builder = bouncer::builder(&db).set_in("pepsi-postgres", "USER", "postgres");
+        let _bouncer = bouncer::start(builder.set("SWEEP_INTERVAL", "1d")).await;
+        // Their own trigger would do this.
+        db.execute("UPDATE pepsi.ingress SET status = 'failed'; SELECT pg_notify('ingress_failed', id::text) FROM pepsi.ingress").await;
+        let bounced =
+            "SELECT count(*) FROM pepsi.ingress WHERE stage = 'bounce' AND status = 'pending'";
+        db.until_equals(bounced, 3_i64, Duration::from_secs(20))
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn and_install_names_it_and_changes_nothing() {
+    let db = Database::empty().await;
+    db.execute(THEIRS).await;
+    let before = catalog(&db).await;
+    for arguments in [
+        &["install", "--with", "pepsi"] as &[_],
+        &["install", "--with", "pepsi", "--dry-run"],
+    ] {
+        let output = command(&db, arguments).await;
+        assert_eq!(output.code, 76, "{output}");
+        assert_eq!(
+            output.stderr,
+            format!(
+                "pg-relay-processor: schema pepsi exists in database \"{}\", but install has not made it; it holds table ingress, function wake\n\
+                 hint: nothing was changed; a pepsi.ingress of another origin is served as it is: pepsi-failure-bouncer --check\n",
+                db.name()
+            )
+        );
+    }
+    assert_eq!(catalog(&db).await, before);
+    let queue = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'pgrelay')";
+    assert!(
+        !db.query_one::<bool>(queue, &[]).await,
+        "half of it was installed"
+    );
+}
+
+#[tokio::test]
+async fn while_our_own_is_installed_once() {
+    let db = bouncer::database().await;
+    let output = command(&db, &["install", "--with", "pepsi"]).await;
+    assert_eq!(output.code, 0, "{output}");
+    assert!(
+        output.stdout.contains("pepsi 1.1 is already installed"),
+        "{output}"
+    );
+    let owners = "
+        SELECT count(*) FROM (
+            SELECT relowner AS owner FROM pg_class WHERE relnamespace = 'pepsi'::regnamespace AND relkind <> 'i'
+            UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace = 'pepsi'::regnamespace
+            UNION ALL SELECT nspowner FROM pg_namespace WHERE nspname = 'pepsi'
+        ) AS o WHERE o.owner <> 'pepsi'::regrole";
+    assert_eq!(
+        db.query_one::<i64>(owners, &[]).await,
+        0,
+        "role pepsi owns it all"
+    );
+    let check = bouncer::builder(&db)
+        .arg("--check")
+        .arg("--json")
+        .run()
+        .await;
+    let result: Value = serde_json::from_str(&check.stdout).expect("one JSON object");
+    assert_eq!(result, serde_json::json!({"ready": true, "findings": []}));
+}
+
+/// Who installs needs no superuser: CREATE on the database and CREATEROLE, as for the queue.
+#[tokio::test]
+async fn and_no_superuser_is_needed_for_it() {
+    let db = bouncer::database().await;
+    let role = format!("installer_{}", db.name());
+    db.execute(&format!(
+        "DROP SCHEMA pepsi CASCADE;
+         CREATE ROLE {role} LOGIN CREATEROLE;
+         GRANT CREATE ON DATABASE {} TO {role};
+         GRANT pgrelay_admin TO {role};
+         GRANT pepsi TO {role}",
+        db.name()
+    ))
+    .await;
+    let output =
+        fleet_tests::processor::command_at(&db.url_as(&role), &["install", "--with", "pepsi"])
+            .await;
+    assert_eq!(output.code, 0, "{output}");
+    let check = bouncer::builder(&db).arg("--check").run().await;
+    assert_eq!(check.code, 0, "{check}");
+    db.execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"))
+        .await;
+}
