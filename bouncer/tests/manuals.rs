@@ -17,10 +17,10 @@ const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../conf/man");
 
 /// The page that is checked in is the one that is generated.
 fn is_up_to_date(name: &str, generated: &str) {
-    let generated = &tidied(generated);
+    let generated = tidied(generated);
     let path = Path::new(DIRECTORY).join(name);
     if std::env::var_os("WRITE_MANUALS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, generated).unwrap();
+        std::fs::write(&path, &generated).unwrap();
     }
     let shipped = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
