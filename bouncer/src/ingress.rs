@@ -122,10 +122,10 @@ impl Ingress {
             .query("bouncing messages", statement, &parameters)
             .await?;
         // One row short of the limit, and the table has come to its end.
-        let next = (rows.len() == BATCH).then(|| rows.last().map(|row| row.get(0)));
+        let is_full = |row: &&Row| row.get::<_, i64>(2) == limit;
         Ok(Batch {
             moved: moved(&rows),
-            next: next.flatten(),
+            next: rows.first().filter(is_full).and_then(|row| row.get(3)),
         })
     }
 
@@ -221,10 +221,12 @@ fn made_for(text: &str, columns: &Columns, states: States) -> String {
 
 fn moved(rows: &[Row]) -> Vec<Moved> {
     rows.iter()
-        .filter(|row| row.get(2))
-        .map(|row| Moved {
-            id: row.get(0),
-            timed_out: is_timeout(row, 1),
+        .filter_map(|row| {
+            let id: Option<String> = row.get(0);
+            id.map(|id| Moved {
+                id,
+                timed_out: is_timeout(row, 1),
+            })
         })
         .collect()
 }

@@ -13,8 +13,7 @@ WITH stuck AS (
     WHERE i.id = s.id
       AND i.status IN ({states})
       AND i.stage IS DISTINCT FROM $1::text::{stage}
-    RETURNING i.id
+    RETURNING s.id, s.status
 )
-SELECT s.id::text, s.status::text, m.id IS NOT NULL
-FROM stuck AS s
-LEFT JOIN moved AS m ON m.id = s.id
+SELECT m.id::text, m.status::text
+FROM moved AS m
