@@ -1,8 +1,10 @@
-//! `demo`: every kind of event, sent through a real Processor on a real server, and every number checked.
+//! `demo`: every kind of event, sent through a real Processor on a real server, and messages that a real bouncer hands on; every number
+//! checked.
 //!
 //! Without `--database` the server is a throw-away one, made from this machine's own binaries and removed at the end. The Processor is
 //! this same binary, started as a child with `run`: what is shown is what a service would do.
 
+mod bounce;
 mod check;
 mod effects;
 mod error;
@@ -76,7 +78,7 @@ pub async fn run(events: Option<u64>, given: Option<Target>) -> Exit {
     let shown = match given {
         Some(target) => Box::pin(show(&target, plan, &mut interrupt)).await,
         None => match Server::start().await {
-            Ok(server) => Box::pin(show(server.target(), plan, &mut interrupt)).await,
+            Ok(server) => Box::pin(show_all(&server, plan, &mut interrupt)).await,
             Err(error) => Err(error),
         },
     };
@@ -101,6 +103,24 @@ fn say(report: &Report) -> Exit {
             Exit::Bug
         }
     }
+}
+
+/// Both parts. Messages that fail on purpose have no place in a database that others work in.
+async fn show_all(
+    server: &Server,
+    plan: Plan,
+    interrupt: &mut Interrupt,
+) -> Result<Report, DemoError> {
+    let mut report = show(server.target(), plan, interrupt).await?;
+    let bounced = tokio::select! {
+        bounced = bounce::show(server) => bounced?,
+        signal = interrupt.next() => return Err(DemoError::Interrupted { signal }),
+    };
+    report.text += &bounced.text;
+    if report.exit == Exit::Drained {
+        report.exit = bounced.exit;
+    }
+    Ok(report)
 }
 
 async fn show(target: &Target, plan: Plan, interrupt: &mut Interrupt) -> Result<Report, DemoError> {
