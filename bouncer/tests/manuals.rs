@@ -20,7 +20,7 @@ fn is_up_to_date(name: &str, generated: &str) {
     let generated = tidied(generated);
     let path = Path::new(DIRECTORY).join(name);
     if std::env::var_os("WRITE_MANUALS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, &generated).unwrap();
+        std::fs::write(&path, &generated).expect("writing the page");
     }
     let shipped = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(

@@ -4,6 +4,7 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use shared::exit::Exit;
+use std::io::Write;
 
 /// The page of a program, with a part for each of its commands.
 pub(super) fn page(command: &Command) -> String {
@@ -17,13 +18,13 @@ pub(super) fn page(command: &Command) -> String {
             command.get_version().unwrap_or_default()
         ))
         .manual("PEPSI and pg_relay");
-    let mut page = Vec::new();
-    man.render_title(&mut page).unwrap();
-    man.render_name_section(&mut page).unwrap();
-    man.render_synopsis_section(&mut page).unwrap();
-    man.render_description_section(&mut page).unwrap();
-    man.render_options_section(&mut page).unwrap();
-    let mut page = String::from_utf8(page).unwrap();
+    let mut page = rendered(|page| {
+        man.render_title(page)?;
+        man.render_name_section(page)?;
+        man.render_synopsis_section(page)?;
+        man.render_description_section(page)?;
+        man.render_options_section(page)
+    });
     let subcommands: Vec<&Command> = command
         .get_subcommands()
         .filter(|sub| sub.get_name() != "help")
@@ -47,11 +48,8 @@ fn part(command: &Command) -> String {
         argument.hide(general)
     });
     if own.get_arguments().any(|argument| !argument.is_hide_set()) {
-        let mut options = Vec::new();
-        Man::new(own.disable_help_flag(true))
-            .render_options_section(&mut options)
-            .unwrap();
-        let options = String::from_utf8(options).unwrap();
+        let man = Man::new(own.disable_help_flag(true));
+        let options = rendered(|page| man.render_options_section(page));
         return roff.render() + options.replace(".SH OPTIONS\n", "").as_str();
     }
     roff.render()
@@ -86,4 +84,11 @@ fn see_also(name: &str) -> String {
         roman("(1)"),
     ]);
     roff.render()
+}
+
+/// What is written into memory.
+fn rendered(render: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> String {
+    let mut page = Vec::new();
+    render(&mut page).expect("memory takes everything");
+    String::from_utf8(page).expect("what was text stays text")
 }
