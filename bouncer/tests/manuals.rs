@@ -83,13 +83,9 @@ fn of_the_configuration_file() {
 /// The keys a section accepts, from the error about one it does not.
 fn known_keys<T: DeserializeOwned + Default>(section: &str) -> Vec<String> {
     let text = format!("[{section}]\nNO_SUCH_KEY = 1");
-    let refused = Document::parse("pepsi.conf", &text)
-        .unwrap()
-        .section::<T>(section);
-    let message = refused
-        .err()
-        .expect("an unknown key is refused")
-        .to_string();
+    let document = Document::parse("pepsi.conf", &text).expect("valid TOML");
+    let refused = document.section::<T>(section).err();
+    let message = refused.expect("an unknown key is refused").to_string();
     let (_, known) = message
         .split_once("known are ")
         .expect("the known keys are listed");

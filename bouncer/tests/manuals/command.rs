@@ -31,7 +31,9 @@ pub(super) fn page(command: &Command) -> String {
         .collect();
     if !subcommands.is_empty() {
         page += ".SH COMMANDS\n";
-        subcommands.iter().for_each(|sub| page += &part(sub));
+        for subcommand in subcommands {
+            page += &part(subcommand);
+        }
     }
     page + &exit_status() + &see_also(command.get_name())
 }
