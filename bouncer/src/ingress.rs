@@ -5,13 +5,20 @@
 //! the table may be somebody else's. A sweep goes through the table by id and never looks back, so what it has moved costs it nothing,
 //! however long vacuum is held up.
 
+mod batch;
+mod one_by_one;
+
+pub use batch::{Batch, Moved, Refused};
+
 use crate::cli::States;
+use crate::report::BounceError;
+use batch::{is_timeout, moved};
 use shared::db::connect::Session;
-use shared::db::error_chain::ErrorChain;
 use shared::oneshot::DatabaseError;
 use std::time::Duration;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::{Row, Statement, ToStatement};
 
 /// The rows one transaction moves, and so locks, at most.
 pub const BATCH: usize = 1_000;
@@ -50,24 +57,8 @@ pub struct Ingress {
     next: Statement,
     by_id: Statement,
     count: Statement,
-}
-
-/// A message that was moved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
-    /// Its id, as text.
-    pub id: String,
-    /// Whether it had timed out; it had failed otherwise.
-    pub timed_out: bool,
-}
-
-/// What one statement did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch {
-    /// The messages it has moved.
-    pub moved: Vec<Moved>,
-    /// Where the sweep goes on; `None` at the end of the table.
-    pub next: Option<String>,
+    peek_first: String,
+    peek_next: String,
 }
 
 /// How many messages are stuck.
@@ -95,6 +86,7 @@ impl Ingress {
         let behind = format!("AND i.id > $3::text::{}", columns.id);
         let first = client.prepare(&batch.replace("{after}", "")).await?;
         let next = client.prepare(&batch.replace("{after}", &behind)).await?;
+        let peek = statement(include_str!("sql/peek.sql"));
         let by_id = client
             .prepare(&statement(include_str!("sql/bounce_ids.sql")))
             .await?;
@@ -108,11 +100,20 @@ impl Ingress {
             next,
             by_id,
             count,
+            peek_first: peek.replace("{after}", ""),
+            peek_next: peek.replace("{after}", &behind),
         })
     }
 
     /// Moves the first stuck messages behind `after`, or from the beginning.
-    pub async fn bounce_next(&self, after: Option<&str>) -> Result<Batch, DatabaseError> {
+    pub async fn bounce_next(&self, after: Option<&str>) -> Result<Batch, BounceError> {
+        match self.bounce_together(after).await {
+            Err(BounceError::Refused { .. }) => self.one_by_one(after).await,
+            batch => batch,
+        }
+    }
+
+    async fn bounce_together(&self, after: Option<&str>) -> Result<Batch, BounceError> {
         let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
         let (statement, parameters): (_, Vec<&(dyn ToSql + Sync)>) = match &after {
             None => (&self.first, vec![&self.stage, &limit]),
@@ -125,23 +126,25 @@ impl Ingress {
         let is_full = |row: &&Row| row.get::<_, i64>(2) == limit;
         Ok(Batch {
             moved: moved(&rows),
+            refused: Vec::new(),
             next: rows.first().filter(is_full).and_then(|row| row.get(3)),
         })
     }
 
-    /// Moves those of the messages `ids` that are stuck. An id that is none makes the statement fail with an error of class 22.
-    pub async fn bounce_ids(&self, ids: &[String]) -> Result<Batch, DatabaseError> {
+    /// Moves those of the messages `ids` that are stuck, all or none: an id that is none counts as a refusal.
+    pub async fn bounce_ids(&self, ids: &[String]) -> Result<Batch, BounceError> {
         let rows = self
             .query("bouncing messages", &self.by_id, &[&self.stage, &ids])
             .await?;
         Ok(Batch {
             moved: moved(&rows),
+            refused: Vec::new(),
             next: None,
         })
     }
 
     /// Counts without changing anything.
-    pub async fn count(&self) -> Result<Stuck, DatabaseError> {
+    pub async fn count(&self) -> Result<Stuck, BounceError> {
         let rows = self
             .query("counting stuck messages", &self.count, &[&self.stage])
             .await?;
@@ -186,12 +189,12 @@ impl Ingress {
         self.session.close().await;
     }
 
-    async fn query(
+    async fn query<S: ToStatement + ?Sized>(
         &self,
         doing: &'static str,
-        statement: &Statement,
+        statement: &S,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, DatabaseError> {
+    ) -> Result<Vec<Row>, BounceError> {
         let answer = self.session.client.query(statement, parameters);
         let answer = tokio::time::timeout(ANSWER_LIMIT, answer)
             .await
@@ -201,10 +204,21 @@ impl Ingress {
             })?;
         answer.map_err(|error| {
             self.session.farewell.note(&error);
-            tracing::trace!("{doing}: {}", ErrorChain(&error));
-            DatabaseError::statement(doing)(error)
+            match error.code().filter(|code| is_the_tables_own(code)) {
+                Some(code) => BounceError::Refused {
+                    sqlstate: code.code().to_owned(),
+                },
+                None => DatabaseError::statement(doing)(error).into(),
+            }
         })
     }
+}
+
+/// What constraints, triggers and types of a table say: data exceptions, violations, and what PL/pgSQL raises.
+fn is_the_tables_own(code: &SqlState) -> bool {
+    ["22", "23", "27", "44", "P0"]
+        .iter()
+        .any(|class| code.code().starts_with(class))
 }
 
 /// Puts the types and the states into a statement. The types come from the catalog, which quotes them; the states are our own.
@@ -217,23 +231,6 @@ fn made_for(text: &str, columns: &Columns, states: States) -> String {
     text.replace("{id}", &columns.id)
         .replace("{stage}", &columns.stage)
         .replace("{states}", &states.join(", "))
-}
-
-fn moved(rows: &[Row]) -> Vec<Moved> {
-    rows.iter()
-        .filter_map(|row| {
-            let id: Option<String> = row.get(0);
-            id.map(|id| Moved {
-                id,
-                timed_out: is_timeout(row, 1),
-            })
-        })
-        .collect()
-}
-
-fn is_timeout(row: &Row, status: usize) -> bool {
-    // A column of type character(n) pads its values.
-    row.get::<_, &str>(status).trim_end() == "timeout"
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::preflight;
 use crate::report::{BounceError, Outcome, Tally};
 use progress::Progress;
 use shared::db::connect::Connector;
+use shared::exit::Exit;
 use shared::finding;
 use shared::oneshot::Report;
 use tracing::{debug, warn};
@@ -28,10 +29,11 @@ pub async fn sweep(
     for finding in &looked.findings {
         warn!("{}", finding.text());
     }
-    let tally = if dry_run {
-        None
+    let (tally, complete) = if dry_run {
+        (None, true)
     } else {
-        Some(all_batches(&ingress).await?)
+        let (tally, complete) = all_batches(&ingress).await?;
+        (Some(tally), complete)
     };
     let stuck = ingress.count().await?;
     ingress.close().await;
@@ -44,14 +46,17 @@ pub async fn sweep(
         stage: bounce.stage.clone(),
         dry_run,
     };
-    Ok(Report::done(if json {
-        outcome.json()
-    } else {
-        outcome.line()
-    }))
+    let text = if json { outcome.json() } else { outcome.line() };
+    let mut report = Report::done(text);
+    if !complete {
+        report.exit = Exit::PreflightBlocked;
+    }
+    Ok(report)
 }
 
-async fn all_batches(ingress: &Ingress) -> Result<Tally, BounceError> {
+/// Also says whether the table let everything go.
+async fn all_batches(ingress: &Ingress) -> Result<(Tally, bool), BounceError> {
+    let mut complete = true;
     let mut tally = Tally::default();
     let mut progress = Progress::new();
     let mut after = None;
@@ -61,10 +66,14 @@ async fn all_batches(ingress: &Ingress) -> Result<Tally, BounceError> {
         for message in &batch.moved {
             debug!(ingress.id = %message.id, "message {} bounced", message.id);
         }
+        if let Some(refused) = batch.refused.first() {
+            complete = false;
+            warn!("{}", refused.line(batch.refused.len()));
+        }
         progress.show(tally);
         match batch.next {
             Some(next) => after = Some(next),
-            None => return Ok(tally),
+            None => return Ok((tally, complete)),
         }
     }
 }

@@ -110,26 +110,31 @@ pub enum BounceError {
     /// The preflight found what keeps the bouncer from working.
     #[error("{}", lines(.0))]
     Blocked(Vec<Finding>),
+    /// A constraint or a trigger of the table. Without its words: they may quote a message.
+    #[error(
+        "pepsi.ingress refuses what is to be moved (SQLSTATE {sqlstate}): look at its constraints and triggers"
+    )]
+    Refused {
+        /// The server's SQLSTATE.
+        sqlstate: String,
+    },
 }
 
 impl Complaint for BounceError {
     fn exit(&self) -> Exit {
         match self {
-            // What the table itself refuses is neither a defect of this program nor cured by waiting.
-            Self::Database(error) if is_refused_by_the_table(error) => Exit::PreflightBlocked,
+            Self::Database(error) if is_about_the_catalog(error) => Exit::PreflightBlocked,
             Self::Database(error) => error.exit(),
-            Self::Blocked(_) => Exit::PreflightBlocked,
+            Self::Blocked(_) | Self::Refused { .. } => Exit::PreflightBlocked,
         }
     }
 }
 
-/// A constraint or a trigger of the table, or a column that went away between preflight and work.
-fn is_refused_by_the_table(error: &DatabaseError) -> bool {
-    error.sqlstate().is_some_and(|code| {
-        ["22", "23", "27", "42", "44", "P0"]
-            .iter()
-            .any(|class| code.code().starts_with(class))
-    })
+/// A table, a column or a right that went away between preflight and work.
+fn is_about_the_catalog(error: &DatabaseError) -> bool {
+    error
+        .sqlstate()
+        .is_some_and(|code| code.code().starts_with("42"))
 }
 
 fn lines(findings: &[Finding]) -> String {

@@ -22,7 +22,6 @@ use shared::exit::Exit;
 use shared::finding::{Finding, Severity};
 use shared::logging::LogHandle;
 use shared::logging::repeat::Repeats;
-use shared::oneshot::DatabaseError;
 use shared::shutdown::Shutdown;
 use shared::systemd;
 use std::time::Duration;
@@ -185,7 +184,9 @@ impl Service {
             if self.pending.is_empty() {
                 self.wait(ingress, wake_ups).await?;
             } else {
-                self.turn(ingress).await.map_err(words)?;
+                self.turn(ingress)
+                    .await
+                    .map_err(|error| error.to_string())?;
                 self.backoff.reset();
             }
         }
@@ -193,14 +194,16 @@ impl Service {
     }
 
     /// One batch of what wake-ups named, and one of the sweep: neither starves the other.
-    async fn turn(&mut self, ingress: &Ingress) -> Result<(), DatabaseError> {
+    async fn turn(&mut self, ingress: &Ingress) -> Result<(), BounceError> {
         let ids = self.pending.take_ids();
         if !ids.is_empty() {
             match ingress.bounce_ids(&ids).await {
                 Ok(batch) => self.ledger.enter(&batch),
-                // Anybody may notify the topic, with anything.
-                Err(error) if is_no_id(&error) => {
-                    debug!("a wake-up names no message; sweeping instead");
+                // Anybody may notify the topic, with anything; or the table will not let one of them go. The sweep sorts them out.
+                Err(BounceError::Refused { sqlstate }) => {
+                    debug!(
+                        "wake-ups that cannot be followed (SQLSTATE {sqlstate}); sweeping instead"
+                    );
                     self.pending.sweep();
                 }
                 Err(error) => return Err(error),
@@ -239,17 +242,6 @@ impl Service {
         }
         Ok(())
     }
-}
-
-/// A value that the type of the id cannot take (class 22, data exception).
-fn is_no_id(error: &DatabaseError) -> bool {
-    error
-        .sqlstate()
-        .is_some_and(|code| code.code().starts_with("22"))
-}
-
-fn words(error: DatabaseError) -> String {
-    BounceError::from(error).to_string()
 }
 
 fn say(findings: &[Finding]) {

@@ -2,9 +2,10 @@
 
 use crate::ingress::Batch;
 use crate::report::Tally;
+use shared::logging::repeat::Repeats;
 use shared::systemd;
 use std::time::{Duration, Instant};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 /// Between two lines. A message is one word in the journal each; fifty thousand are not fifty thousand lines.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -16,6 +17,7 @@ pub(super) struct Ledger {
     untold: Tally,
     total: u64,
     told_at: Option<Instant>,
+    refusals: Repeats,
 }
 
 impl Ledger {
@@ -25,6 +27,7 @@ impl Ledger {
             untold: Tally::default(),
             total: 0,
             told_at: None,
+            refusals: Repeats::new(),
         }
     }
 
@@ -33,9 +36,24 @@ impl Ledger {
         for message in &batch.moved {
             debug!(ingress.id = %message.id, "message {} bounced", message.id);
         }
+        self.complain(batch);
         self.untold.add(batch);
         if self.due().is_some_and(|due| due <= Instant::now()) {
             self.tell();
+        }
+    }
+
+    /// Each sweep is refused the same messages: the line comes when they are others, and then ever more seldom.
+    fn complain(&mut self, batch: &Batch) {
+        let ids: Vec<&str> = batch
+            .refused
+            .iter()
+            .map(|refused| refused.id.as_str())
+            .collect();
+        if let Some(refused) = batch.refused.first()
+            && self.refusals.observe(&ids.join(" ")).is_some()
+        {
+            warn!("{}", refused.line(ids.len()));
         }
     }
 
