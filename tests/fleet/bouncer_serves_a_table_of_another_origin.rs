@@ -164,27 +164,3 @@ async fn while_our_own_is_installed_once() {
     let result: Value = serde_json::from_str(&check.stdout).expect("one JSON object");
     assert_eq!(result, serde_json::json!({"ready": true, "findings": []}));
 }
-
-/// Who installs needs no superuser: CREATE on the database and CREATEROLE, as for the queue.
-#[tokio::test]
-async fn and_no_superuser_is_needed_for_it() {
-    let db = bouncer::database().await;
-    let role = format!("installer_{}", db.name());
-    db.execute(&format!(
-        "DROP SCHEMA pepsi CASCADE;
-         CREATE ROLE {role} LOGIN CREATEROLE;
-         GRANT CREATE ON DATABASE {} TO {role};
-         GRANT pgrelay_admin TO {role};
-         GRANT pepsi TO {role}",
-        db.name()
-    ))
-    .await;
-    let output =
-        fleet_tests::processor::command_at(&db.url_as(&role), &["install", "--with", "pepsi"])
-            .await;
-    assert_eq!(output.code, 0, "{output}");
-    let check = bouncer::builder(&db).arg("--check").run().await;
-    assert_eq!(check.code, 0, "{check}");
-    db.execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"))
-        .await;
-}

@@ -33,6 +33,7 @@ mod bouncer_hands_over_within_a_moment;
 mod bouncer_keeps_the_trail;
 mod bouncer_leaves_the_bounce_stage_alone;
 mod bouncer_moves_the_others_when_one_is_refused;
+mod bouncer_needs_no_superuser;
 mod bouncer_needs_no_wake_up;
 mod bouncer_serves_a_table_of_another_origin;
 mod bouncer_survives_the_loss_of_its_server;

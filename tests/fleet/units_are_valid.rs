@@ -107,11 +107,7 @@ fn services_start_a_binary_of_ours_and_stay_down_when_a_restart_cures_nothing() 
         }
         let text = std::fs::read_to_string(&path).expect("a text");
         let starts = |program: &&str| text.contains(&format!("ExecStart={program} "));
-        assert!(
-            OURS.iter().any(|program| starts(program)),
-            "{}",
-            path.display()
-        );
+        assert!(OURS.iter().any(starts), "{}", path.display());
         if text.contains("Restart=on-failure") {
             assert!(
                 text.contains("\nRestartPreventExitStatus=64 76 77 78\n"),

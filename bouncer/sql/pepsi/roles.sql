@@ -10,8 +10,11 @@ BEGIN
             NULL;
         END;
     END IF;
-    -- Only a member may give objects to the role; a superuser is a member of every role.
-    IF NOT pg_catalog.pg_has_role('pepsi', 'MEMBER') THEN
+    -- Only who may become the role can give objects to it. A superuser may; since PostgreSQL 16 a role's creator is a member who may not.
+    IF NOT pg_catalog.pg_has_role(
+        'pepsi',
+        (CASE WHEN pg_catalog.current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END)
+    ) THEN
         GRANT pepsi TO CURRENT_USER;
     END IF;
 END
