@@ -90,6 +90,7 @@ pub async fn run(bounce: Bounce, interval: Duration, connector: Connector, reloa
         token: shutdown.token.clone(),
         pending: Pending::default(),
         backoff: Backoff::new(BACKOFF_FIRST, BACKOFF_MAX),
+        losses: Repeats::new(),
         sweep_at: Instant::now() + interval,
     };
     let mut serving = Box::pin(service.serve(listener.wake_ups));
@@ -119,13 +120,13 @@ struct Service {
     pending: Pending,
     ledger: Ledger,
     backoff: Backoff,
+    losses: Repeats,
     sweep_at: Instant,
 }
 
 impl Service {
     /// One session after the other.
     async fn serve(mut self, mut wake_ups: Receiver<WakeUp>) -> Exit {
-        let mut repeats = Repeats::new();
         let mut reported: Option<Vec<Finding>> = None;
         loop {
             let token = self.token.clone();
@@ -158,7 +159,7 @@ impl Service {
                 }
                 Err(error) => error.to_string(),
             };
-            say_lost(&mut repeats, &loss);
+            self.say_lost(&loss);
             let pause = tokio::time::sleep(self.backoff.next());
             if token.run_until_cancelled(pause).await.is_none() {
                 return Exit::Drained;
@@ -187,10 +188,30 @@ impl Service {
                 self.turn(ingress)
                     .await
                     .map_err(|error| error.to_string())?;
-                self.backoff.reset();
+                self.say_found();
             }
         }
         Ok(())
+    }
+
+    /// Only now: a session that fails at its first statement is none.
+    fn say_found(&mut self) {
+        self.backoff.reset();
+        if self.losses.reset() > 0 {
+            systemd::status("bouncing again");
+            info!("bouncing again");
+        }
+    }
+
+    fn say_lost(&mut self, loss: &str) {
+        match self.losses.observe(loss) {
+            None => {}
+            Some(1) => {
+                systemd::status("waiting for the database");
+                warn!("not bouncing: {loss}; trying again");
+            }
+            Some(times) => warn!("still not bouncing after {times} tries: {loss}"),
+        }
     }
 
     /// One batch of what wake-ups named, and one of the sweep: neither starves the other.
@@ -250,17 +271,6 @@ fn say(findings: &[Finding]) {
             Severity::Blocking => error!("{}", finding.text()),
             Severity::Warning => warn!("{}", finding.text()),
         }
-    }
-}
-
-fn say_lost(repeats: &mut Repeats, loss: &str) {
-    match repeats.observe(loss) {
-        None => {}
-        Some(1) => {
-            systemd::status("waiting for the database");
-            warn!("not bouncing: {loss}; trying again");
-        }
-        Some(times) => warn!("still not bouncing after {times} tries: {loss}"),
     }
 }
 

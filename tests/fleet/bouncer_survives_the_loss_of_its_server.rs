@@ -23,6 +23,10 @@ async fn a_restart() {
         mail::wait_until_bounced(&db, id, wait::SOON).await;
     }
     assert_eq!(bouncer.exit_code(), None);
+    // Each loss is told, and each return; not every try in between.
+    let log = bouncer.logs();
+    assert_eq!(log.matches("bouncing again").count(), 2, "{log}");
+    assert!(log.lines().count() < 30, "{log}");
 }
 
 #[tokio::test]
