@@ -79,7 +79,8 @@ pub async fn run(bounce: Bounce, interval: Duration, connector: Connector, reloa
     // Boot order must not fail the unit: ready means that connecting has begun.
     systemd::ready();
     info!(
-        "messages that fail or time out go to stage {}",
+        "messages that are {} go to stage {}",
+        bounce.states.names().join(" or "),
         bounce.stage
     );
     let service = Service {

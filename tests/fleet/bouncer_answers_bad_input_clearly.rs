@@ -85,7 +85,9 @@ async fn wrong_configuration_ends_with_78() {
         assert!(output.stderr.contains(expected), "{output}");
     }
     // Somebody else's section is none of its business.
-    let builder = bouncer::builder(&db).set_in("pepsi-dispatch", "MAX_RUNTIME", 5);
+    let builder = bouncer::builder(&db)
+        .set_in("pepsi-postgres", "USER", db.endpoint().user())
+        .set_in("pepsi-dispatch", "MAX_RUNTIME", 5);
     assert_eq!(builder.arg("--once").run().await.code, 76);
 }
 
@@ -115,7 +117,7 @@ async fn a_database_that_cannot_be_used_ends_with_69() {
 
 /// Every mode tells the same finding, and ends with 76.
 async fn blocked(db: &Database, finding: &str) {
-    let builder = || bouncer::builder(db).set_in("pepsi-postgres", "USER", "postgres");
+    let builder = || bouncer::builder(db).set_in("pepsi-postgres", "USER", db.endpoint().user());
     for arguments in [
         &[] as &[_],
         &["--once"],

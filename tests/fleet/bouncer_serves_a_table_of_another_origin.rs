@@ -48,11 +48,7 @@ async fn with_its_own_types_and_without_our_trail() {
     db.execute(THEIRS).await;
     let insert = "INSERT INTO pepsi.ingress (status, stage) VALUES ('failed', 'relay'), ('timeout', NULL), ('failed', 'bounce'), ('running', 'relay')";
     db.execute(insert).await;
-    let builder = || {
-        bouncer::builder(&db)
-            .unset("pepsi-postgres", "USER")
-            .set_in("pepsi-postgres", "USER", "postgres")
-    };
+    let builder = || bouncer::builder(&db).set_in("pepsi-postgres", "USER", db.endpoint().user());
     let check = builder().arg("--check").run().await;
     assert_eq!(
         (check.code, check.stdout.as_str()),
@@ -97,7 +93,7 @@ async fn whatever_can_be_an_id() {
             );
             db.rows(&insert, &[&value]).await;
         }
-        let builder = bouncer::builder(&db).set_in("pepsi-postgres", "USER", "postgres");
+        let builder = bouncer::builder(&db).set_in("pepsi-postgres", "USER", db.endpoint().user());
         let _bouncer = bouncer::start(builder.set("SWEEP_INTERVAL", "1d")).await;
         // Their own trigger would do this.
         db.execute("UPDATE pepsi.ingress SET status = 'failed'; SELECT pg_notify('ingress_failed', id::text) FROM pepsi.ingress").await;
@@ -134,6 +130,12 @@ async fn and_install_names_it_and_changes_nothing() {
         !db.query_one::<bool>(queue, &[]).await,
         "half of it was installed"
     );
+    let empty = Database::empty().await;
+    empty.execute("CREATE SCHEMA pepsi").await;
+    let output = command(&empty, &["install", "--with", "pepsi"]).await;
+    assert_eq!(output.code, 76, "{output}");
+    let hint = "it holds nothing\nhint: DROP SCHEMA pepsi; install creates it\n";
+    assert!(output.stderr.ends_with(hint), "{output}");
 }
 
 #[tokio::test]

@@ -80,3 +80,36 @@ impl Ledger {
         systemd::status(&format!("{} messages bounced since the start", self.total));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LINE_EVERY, Ledger};
+    use crate::ingress::{Batch, Moved};
+    use std::time::Instant;
+
+    fn batch() -> Batch {
+        let moved = ["1", "2"].map(|id| Moved {
+            id: id.to_owned(),
+            timed_out: id == "2",
+        });
+        Batch {
+            moved: moved.into(),
+            refused: Vec::new(),
+            next: None,
+        }
+    }
+
+    #[test]
+    fn the_first_batch_is_told_at_once_and_the_next_ones_together() {
+        let mut ledger = Ledger::new("bounce");
+        ledger.enter(&batch());
+        assert_eq!((ledger.total, ledger.due()), (2, None));
+        ledger.enter(&batch());
+        ledger.enter(&batch());
+        assert_eq!(ledger.untold.to_string(), "4 (failed 2, timeout 2)");
+        let due = ledger.due().expect("something untold");
+        assert!(due > Instant::now() && due <= Instant::now() + LINE_EVERY);
+        ledger.tell();
+        assert_eq!((ledger.total, ledger.due()), (6, None));
+    }
+}

@@ -260,6 +260,9 @@ impl Complaint for SchemaError {
             ),
             Self::Hidden { role, group, .. } => format!("GRANT {group} TO \"{role}\";"),
             Self::NotInstalled { .. } => "run pg-relay-processor install".to_owned(),
+            Self::Occupied { schema, holds, .. } if holds == "nothing" => {
+                format!("DROP SCHEMA {schema}; install creates it")
+            }
             Self::Occupied { schema, .. } if *schema == PEPSI.schema => {
                 "nothing was changed; a pepsi.ingress of another origin is served as it is: pepsi-failure-bouncer --check"
                     .to_owned()
