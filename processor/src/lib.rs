@@ -9,6 +9,7 @@ pub mod preflight;
 pub mod run;
 pub mod schema;
 pub mod status;
+pub mod transport;
 
 pub use shared::oneshot;
 

@@ -77,9 +77,15 @@ async fn dispatch(cli: &Cli, settings: Settings, log: LogHandle) -> Exit {
     match cli.command() {
         Command::Run => {
             let config = sections.processor.clone();
+            if let Some(finding) = preflight::secrets::file_beside(cli.config_path()) {
+                tracing::warn!(finding = finding.code, "{}", finding.text());
+            }
             run::run(config, connector, Some(reload(cli, sections, log))).await
         }
-        Command::Check(args) => finish(preflight::check(&connector, args.json).await),
+        Command::Check(args) => {
+            let host = preflight::secrets::file_beside(cli.config_path());
+            finish(preflight::check(&connector, args.json, host).await)
+        }
         Command::Install(args) => finish(schema::install_command(&connector, &args).await),
         Command::Upgrade(args) => finish(schema::upgrade_command(&connector, args.dry_run).await),
         Command::Status(args) => finish(status::status(&connector, args.json).await),

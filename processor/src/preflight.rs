@@ -4,6 +4,7 @@
 mod channels;
 mod grants;
 mod notifier;
+pub mod secrets;
 mod server;
 mod version;
 
@@ -46,7 +47,13 @@ pub async fn run(connector: &Connector) -> Result<Vec<Finding>, DatabaseError> {
     Ok(findings)
 }
 
-/// `check`.
-pub async fn check(connector: &Connector, json: bool) -> Result<Report, DatabaseError> {
-    Ok(finding::report(&run(connector).await?, json))
+/// `check`, with what was found on this host.
+pub async fn check(
+    connector: &Connector,
+    json: bool,
+    host: Option<Finding>,
+) -> Result<Report, DatabaseError> {
+    let mut findings = run(connector).await?;
+    findings.extend(host);
+    Ok(finding::report(&findings, json))
 }

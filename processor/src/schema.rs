@@ -4,8 +4,7 @@ pub mod bundle;
 mod error;
 mod extension;
 mod install;
-#[cfg(test)]
-mod listed;
+mod notifier;
 mod pepsi;
 mod pgrelay;
 mod state;
@@ -16,6 +15,7 @@ pub use bundle::{Bundle, Data, GroupRole, Script, Upgrade};
 pub use error::{SchemaError, installed_version};
 pub use extension::write_extension;
 pub use install::{Installed, install};
+pub use notifier::NOTIFIER;
 pub use pepsi::PEPSI;
 pub use pgrelay::PGRELAY;
 pub use state::{State, oldest_processor, read as read_state};
@@ -23,7 +23,7 @@ pub use upgrade::{Patience, Upgraded, upgrade};
 pub use version::Version;
 
 use crate::cli::{Companion, InstallArgs};
-use crate::oneshot::Report;
+use crate::oneshot::{self, Report};
 use shared::db::connect::Connector;
 use shared::shutdown::Shutdown;
 
@@ -59,21 +59,50 @@ pub async fn install_command(
     Ok(Report::done(text))
 }
 
-/// `upgrade`.
+/// `upgrade`: the queue, and after it every companion of this binary that is installed.
 pub async fn upgrade_command(connector: &Connector, dry_run: bool) -> Result<Report, SchemaError> {
+    let mut bundles = vec![&PGRELAY];
+    bundles.extend(installed_companions(connector).await?);
+    let mut text = String::new();
     if dry_run {
-        return Ok(Report::done(upgrade::dry_run(connector, &PGRELAY).await?));
+        for bundle in bundles {
+            text += &upgrade::dry_run(connector, bundle).await?;
+        }
+        return Ok(Report::done(text));
     }
     let stop = Shutdown::install().map_err(SchemaError::Signals)?.token;
-    let outcome = upgrade(connector, &PGRELAY, Patience::default(), &stop).await?;
-    Ok(Report::done(outcome.describe(&PGRELAY, connector)))
+    for bundle in bundles {
+        let outcome = upgrade(connector, bundle, Patience::default(), &stop).await?;
+        text += &outcome.describe(bundle, connector);
+    }
+    Ok(Report::done(text))
+}
+
+/// The companions whose SQL this release carries.
+const COMPANIONS: [&Bundle; 2] = [&NOTIFIER, &PEPSI];
+
+/// Those of them that are there in some form; one that cannot be read is for the upgrade to complain about.
+async fn installed_companions(connector: &Connector) -> Result<Vec<&'static Bundle>, SchemaError> {
+    let session = oneshot::open(connector, "pg-relay-processor upgrade").await?;
+    let mut installed = Vec::new();
+    for bundle in COMPANIONS {
+        match read_state(&session.client, bundle).await? {
+            State::Absent => {}
+            // A mail queue that somebody else made, which is none of ours to change.
+            State::Foreign if bundle.name == PEPSI.name => {}
+            State::Foreign | State::Hidden | State::Installed { .. } => installed.push(bundle),
+        }
+    }
+    session.close().await;
+    Ok(installed)
 }
 
 /// The SQL of a companion, once this release carries it.
 fn companion_bundle(companion: Companion) -> Result<&'static Bundle, SchemaError> {
     match companion {
+        Companion::Notifier => Ok(&NOTIFIER),
         Companion::Pepsi => Ok(&PEPSI),
-        Companion::Notifier | Companion::AutoMv => Err(SchemaError::NotInRelease {
+        Companion::AutoMv => Err(SchemaError::NotInRelease {
             companion: companion.as_str(),
         }),
     }

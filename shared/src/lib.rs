@@ -1,5 +1,5 @@
 //! What both daemons need and neither owns: the configuration file, database sessions, the
-//! judgement of SQLSTATEs, logging, signals and the conversation with systemd.
+//! judgement of SQLSTATEs and of failed sends, logging, signals and the conversation with systemd.
 //!
 //! Nothing in here knows the queue or the bounce table.
 
@@ -7,6 +7,7 @@ pub mod backoff;
 pub mod config;
 pub mod db;
 pub mod exit;
+pub mod failure;
 pub mod finding;
 pub mod glob;
 pub mod logging;

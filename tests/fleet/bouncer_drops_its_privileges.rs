@@ -12,7 +12,7 @@ use fleet_tests::postgres::{PrivateOptions, Server};
 use fleet_tests::{skip, wait};
 use nix::unistd::{User, getgrouplist};
 
-use crate::mail;
+use crate::ingress;
 
 /// The account that servers of the tests run as; it can reach their sockets, and is the superuser by peer authentication.
 const SERVICE: &str = "postgres";
@@ -74,8 +74,8 @@ async fn and_is_let_in_as_the_account_by_peer_authentication() {
             server.socket_dir().display().to_string(),
         );
     let bouncer = bouncer::start(builder).await;
-    let id = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, id, wait::SOON).await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, id, wait::SOON).await;
     assert_unprivileged(&bouncer, SERVICE);
     let moved_by =
         "SELECT moved_by FROM pepsi.ingress_trail WHERE ingress_id = $1 AND client IS NULL";
@@ -159,7 +159,7 @@ async fn and_ends_with_77_when_it_cannot() {
 #[tokio::test]
 async fn and_works_as_it_is_when_it_is_not_root() {
     let db = bouncer::database().await;
-    let id = mail::stuck(&db, "relay", "failed").await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
     // Whom it would become as root does not matter.
     let builder = bouncer::builder(&db).set("USER", "no-such-account");
     let output = if starts_as_root() {
@@ -175,7 +175,7 @@ async fn and_works_as_it_is_when_it_is_not_root() {
         output.stdout,
         "bounced 1 (failed 1, timeout 0), left 0 at stage bounce\n"
     );
-    assert_eq!(mail::place(&db, id).await, "bounce/pending");
+    assert_eq!(ingress::place(&db, id).await, "bounce/pending");
 }
 
 /// Root's files, and perhaps the build directory, are out of reach for others: it gets copies.

@@ -9,7 +9,7 @@ use fleet_tests::wait;
 use nix::sys::signal::Signal;
 
 use crate::freeze::freeze;
-use crate::mail;
+use crate::ingress;
 
 /// Two seconds are promised; the rest is for a machine under load.
 const AT_ONCE: Duration = Duration::from_secs(3);
@@ -58,8 +58,8 @@ async fn while_the_database_neither_answers_nor_hangs_up() {
     let server = Server::private(PrivateOptions::default()).await;
     let db = bouncer::database_on(&server).await;
     let mut bouncer = bouncer::start(bouncer::builder(&db).set("SWEEP_INTERVAL", "100ms")).await;
-    let id = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, id, wait::SOON).await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, id, wait::SOON).await;
     let frozen = freeze(&server);
     // Long enough that a sweep waits for its answer.
     wait::while_holding("a frozen server", Duration::from_millis(500), || async {

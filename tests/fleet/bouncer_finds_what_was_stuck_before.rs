@@ -6,7 +6,7 @@ use fleet_tests::bouncer;
 use fleet_tests::database::Database;
 use fleet_tests::wait;
 
-use crate::mail;
+use crate::ingress;
 
 /// Ends the bouncer's sessions; while the limit is 0 nobody but a superuser gets another one.
 async fn limit_connections(db: &Database, limit: i32) {
@@ -26,34 +26,34 @@ const NEVER: &str = "1d";
 #[tokio::test]
 async fn at_its_start() {
     let db = bouncer::database().await;
-    let failed = mail::stuck(&db, "relay", "failed").await;
-    let timed_out = mail::stuck(&db, "scan", "timeout").await;
-    let running = mail::send(&db, "relay", 1).await[0];
+    let failed = ingress::stuck(&db, "relay", "failed").await;
+    let timed_out = ingress::stuck(&db, "scan", "timeout").await;
+    let running = ingress::send(&db, "relay", 1).await[0];
     let _bouncer = bouncer::start(bouncer::builder(&db).set("SWEEP_INTERVAL", NEVER)).await;
-    mail::wait_until_bounced(&db, failed, wait::SOON).await;
-    mail::wait_until_bounced(&db, timed_out, wait::SOON).await;
-    assert_eq!(mail::place(&db, running).await, "relay/running");
+    ingress::wait_until_bounced(&db, failed, wait::SOON).await;
+    ingress::wait_until_bounced(&db, timed_out, wait::SOON).await;
+    assert_eq!(ingress::place(&db, running).await, "relay/running");
 }
 
 #[tokio::test]
 async fn after_a_time_without_a_connection() {
     let db = bouncer::database().await;
     let mut bouncer = bouncer::start(bouncer::builder(&db).set("SWEEP_INTERVAL", NEVER)).await;
-    let before = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, before, wait::SOON).await;
+    let before = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, before, wait::SOON).await;
 
     limit_connections(&db, 0).await;
     bouncer.wait_for_log("not bouncing", wait::SOON).await;
     bouncer.wait_for_log("not listening", wait::SOON).await;
-    let meanwhile = mail::stuck(&db, "relay", "failed").await;
+    let meanwhile = ingress::stuck(&db, "relay", "failed").await;
     wait::while_holding(
         "a message that nobody can bounce",
         Duration::from_millis(500),
-        || async { mail::place(&db, meanwhile).await == "relay/failed" },
+        || async { ingress::place(&db, meanwhile).await == "relay/failed" },
     )
     .await;
 
     limit_connections(&db, -1).await;
-    mail::wait_until_bounced(&db, meanwhile, wait::SOON).await;
+    ingress::wait_until_bounced(&db, meanwhile, wait::SOON).await;
     assert_eq!(bouncer.exit_code(), None);
 }

@@ -8,7 +8,7 @@ use fleet_tests::daemon::Daemon;
 use fleet_tests::wait;
 use nix::sys::signal::Signal;
 
-use crate::mail;
+use crate::ingress;
 
 /// Changes a key, and lets the account read the file.
 fn reconfigure(bouncer: &mut Daemon, key: &str, value: &str) {
@@ -29,7 +29,7 @@ async fn without_a_restart() {
     bouncer
         .wait_for_log("configuration read again, LOG_LEVEL is debug", wait::SOON)
         .await;
-    let id = mail::stuck(&db, "relay", "failed").await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
     bouncer
         .wait_for_log(&format!("message {id} bounced"), wait::SOON)
         .await;
@@ -50,6 +50,6 @@ async fn without_a_restart() {
     bouncer
         .wait_for_log("the configuration stays as it was", wait::SOON)
         .await;
-    let id = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, id, wait::SOON).await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, id, wait::SOON).await;
 }

@@ -3,7 +3,7 @@
 use fleet_tests::bouncer;
 use fleet_tests::wait;
 
-use crate::mail;
+use crate::ingress;
 
 const MESSAGES: i64 = 40;
 const PROMISED_MS: f64 = 100.0;
@@ -13,14 +13,14 @@ async fn measured_by_the_clock_of_the_server() {
     let db = bouncer::database().await;
     let _bouncer = bouncer::start(bouncer::builder(&db)).await;
     let mut waits = Vec::new();
-    for (number, id) in mail::send(&db, "relay", MESSAGES)
+    for (number, id) in ingress::send(&db, "relay", MESSAGES)
         .await
         .into_iter()
         .enumerate()
     {
         let status = if number % 2 == 0 { "failed" } else { "timeout" };
-        let ended = mail::end(&db, id, status).await;
-        mail::wait_until_bounced(&db, id, wait::SOON).await;
+        let ended = ingress::end(&db, id, status).await;
+        ingress::wait_until_bounced(&db, id, wait::SOON).await;
         let sql =
             "SELECT extract(epoch FROM at)::float8 FROM pepsi.ingress_trail WHERE ingress_id = $1";
         let moved: f64 = db.query_one(sql, &[&id]).await;

@@ -6,12 +6,12 @@ use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 use tokio_postgres::{AsyncMessage, NoTls};
 
-use crate::mail;
+use crate::ingress;
 
 #[tokio::test]
 async fn of_every_change_of_stage() {
     let db = bouncer::database().await;
-    let id = mail::stuck(&db, "relay", "timeout").await;
+    let id = ingress::stuck(&db, "relay", "timeout").await;
     let output = bouncer::builder(&db).arg("--once").run().await;
     assert_eq!(output.code, 0, "{output}");
     let cleared = "SELECT worker IS NULL AND started_at IS NULL AND error IS NULL FROM pepsi.ingress WHERE id = $1";
@@ -44,14 +44,14 @@ async fn and_nobody_else_can_write_it() {
          GRANT SELECT (id, stage, status), UPDATE (stage, status) ON pepsi.ingress TO {role}"
     ))
     .await;
-    let id = mail::stuck(&db, "relay", "failed").await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
     let bouncer = bouncer::builder(&db).set_in("pepsi-postgres", "USER", role.as_str());
     let output = bouncer.arg("--once").run().await;
     assert_eq!(
         output.stdout, "bounced 1 (failed 1, timeout 0), left 0 at stage bounce\n",
         "{output}"
     );
-    assert_eq!(mail::moves(&db, id).await, 1);
+    assert_eq!(ingress::moves(&db, id).await, 1);
     let session = db.as_role(&role).await;
     for sql in [
         "INSERT INTO pepsi.ingress_trail (ingress_id, from_stage, to_stage, from_status, to_status, moved_by, application)
@@ -135,6 +135,6 @@ async fn of_messages_beside_a_processor() {
     let db = bouncer::database().await;
     let _processor = Processor::start(&db).await;
     let _bouncer = bouncer::start(bouncer::builder(&db)).await;
-    let id = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, id, wait::SOON).await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, id, wait::SOON).await;
 }

@@ -6,7 +6,7 @@ use fleet_tests::bouncer;
 use fleet_tests::database::Database;
 use fleet_tests::wait;
 
-use crate::mail;
+use crate::ingress;
 
 /// Lets message `id` stay where it is, and quotes it.
 async fn hold(db: &Database, id: i64) {
@@ -26,9 +26,9 @@ async fn hold(db: &Database, id: i64) {
 #[tokio::test]
 async fn in_a_sweep_and_while_it_listens() {
     let db = bouncer::database().await;
-    let before = mail::stuck(&db, "relay", "failed").await;
-    let held = mail::stuck(&db, "relay", "failed").await;
-    let behind = mail::stuck(&db, "relay", "timeout").await;
+    let before = ingress::stuck(&db, "relay", "failed").await;
+    let held = ingress::stuck(&db, "relay", "failed").await;
+    let behind = ingress::stuck(&db, "relay", "timeout").await;
     hold(&db, held).await;
     let once = bouncer::builder(&db)
         .set("LOG_LEVEL", "trace")
@@ -47,15 +47,15 @@ async fn in_a_sweep_and_while_it_listens() {
         "{once}"
     );
     for id in [before, behind] {
-        assert_eq!(mail::place(&db, id).await, "bounce/pending");
+        assert_eq!(ingress::place(&db, id).await, "bounce/pending");
     }
 
     let builder = bouncer::builder(&db)
         .set("LOG_LEVEL", "trace")
         .set("SWEEP_INTERVAL", "200ms");
     let mut bouncer = bouncer::start(builder).await;
-    let after = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, after, wait::SOON).await;
+    let after = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, after, wait::SOON).await;
     // Told of while it is refused, with others in the same batch.
     db.rows(
         "SELECT pg_notify('ingress_failed', id::text) FROM pepsi.ingress",
@@ -65,7 +65,7 @@ async fn in_a_sweep_and_while_it_listens() {
     wait::while_holding(
         "the message that is held",
         Duration::from_secs(1),
-        || async { mail::place(&db, held).await == "relay/failed" },
+        || async { ingress::place(&db, held).await == "relay/failed" },
     )
     .await;
     let log = bouncer.logs();
@@ -81,7 +81,7 @@ async fn in_a_sweep_and_while_it_listens() {
         );
     }
     db.execute("DROP TRIGGER hold ON pepsi.ingress").await;
-    mail::wait_until_bounced(&db, held, wait::SOON).await;
+    ingress::wait_until_bounced(&db, held, wait::SOON).await;
     assert_eq!(bouncer.exit_code(), None);
 }
 

@@ -7,7 +7,7 @@ use fleet_tests::postgres::{Bindir, PrivateOptions, Server};
 use fleet_tests::processor::command_at;
 use fleet_tests::wait;
 
-use crate::mail;
+use crate::ingress;
 
 #[tokio::test]
 async fn on_every_version() {
@@ -35,10 +35,10 @@ async fn on_every_version() {
             (0, "ready\n"),
             "{source} {check}"
         );
-        let before = mail::stuck(&db, "relay", "failed").await;
+        let before = ingress::stuck(&db, "relay", "failed").await;
         let _bouncer = bouncer::start(bouncer::builder(&db)).await;
-        let after = mail::stuck(&db, "relay", "timeout").await;
-        mail::wait_until_bounced(&db, before, wait::SOON).await;
-        mail::wait_until_bounced(&db, after, wait::SOON).await;
+        let after = ingress::stuck(&db, "relay", "timeout").await;
+        ingress::wait_until_bounced(&db, before, wait::SOON).await;
+        ingress::wait_until_bounced(&db, after, wait::SOON).await;
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fleet_tests::bouncer;
 use fleet_tests::wait;
 
-use crate::mail;
+use crate::ingress;
 
 #[tokio::test]
 async fn a_sweep_finds_what_nobody_told_of() {
@@ -15,8 +15,8 @@ async fn a_sweep_finds_what_nobody_told_of() {
     let mut bouncer = bouncer::start(bouncer::builder(&db).set("SWEEP_INTERVAL", "1s")).await;
     bouncer.wait_for_log("bounce:trigger", wait::SOON).await;
     for status in ["failed", "timeout", "failed"] {
-        let id = mail::stuck(&db, "relay", status).await;
-        mail::wait_until_bounced(&db, id, Duration::from_secs(5)).await;
+        let id = ingress::stuck(&db, "relay", status).await;
+        ingress::wait_until_bounced(&db, id, Duration::from_secs(5)).await;
     }
 }
 
@@ -33,8 +33,8 @@ async fn wake_ups_that_name_no_message_do_no_harm() {
     ] {
         db.rows("SELECT pg_notify('ingress_failed', $1)", &[&payload])
             .await;
-        let id = mail::stuck(&db, "relay", "failed").await;
-        mail::wait_until_bounced(&db, id, wait::SOON).await;
+        let id = ingress::stuck(&db, "relay", "failed").await;
+        ingress::wait_until_bounced(&db, id, wait::SOON).await;
     }
     assert_eq!(bouncer.exit_code(), None);
     assert!(

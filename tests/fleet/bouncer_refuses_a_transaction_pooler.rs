@@ -5,7 +5,7 @@ use fleet_tests::daemon::Builder;
 use fleet_tests::database::Database;
 use fleet_tests::{skip, wait};
 
-use crate::mail;
+use crate::ingress;
 use crate::pooler::Pooler;
 
 /// A bouncer that connects through the pooler.
@@ -22,14 +22,14 @@ async fn in_every_mode() {
     let Some(pooler) = Pooler::start(&db, "transaction", "") else {
         skip!("pooler", "pgbouncer is not installed");
     };
-    let id = mail::stuck(&db, "relay", "failed").await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
     for argument in ["--once", "--failed-only"] {
         let output = through(&pooler, &db).await.arg(argument).run().await;
         assert_eq!(output.code, 76, "{output}");
         let finding = "bounce:pooler: a pooler hands one server session to several clients";
         assert!(output.stderr.contains(finding), "{output}");
     }
-    assert_eq!(mail::place(&db, id).await, "relay/failed");
+    assert_eq!(ingress::place(&db, id).await, "relay/failed");
 }
 
 #[tokio::test]
@@ -39,6 +39,6 @@ async fn but_works_through_a_session_pooler() {
         skip!("pooler", "pgbouncer is not installed");
     };
     let _bouncer = bouncer::start(through(&pooler, &db).await.set("SWEEP_INTERVAL", "1d")).await;
-    let id = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, id, wait::SOON).await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, id, wait::SOON).await;
 }

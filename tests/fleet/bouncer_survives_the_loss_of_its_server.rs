@@ -8,7 +8,7 @@ use fleet_tests::postgres::{PrivateOptions, Server, StopMode};
 use fleet_tests::wait;
 use serde_json::json;
 
-use crate::mail;
+use crate::ingress;
 use crate::silence::SilentProxy;
 
 #[tokio::test]
@@ -19,8 +19,8 @@ async fn a_restart() {
     for mode in [StopMode::Fast, StopMode::Immediate] {
         server.stop(mode).await;
         server.start().await;
-        let id = mail::stuck(&db, "relay", "failed").await;
-        mail::wait_until_bounced(&db, id, wait::SOON).await;
+        let id = ingress::stuck(&db, "relay", "failed").await;
+        ingress::wait_until_bounced(&db, id, wait::SOON).await;
     }
     assert_eq!(bouncer.exit_code(), None);
     // Each loss is told, and each return; not every try in between.
@@ -38,13 +38,13 @@ async fn a_connection_on_which_nothing_comes_through() {
         .set_in("pepsi-postgres", "HOST", "127.0.0.1")
         .set_in("pepsi-postgres", "PORT", proxy.port());
     let mut bouncer = bouncer::start(builder).await;
-    let id = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, id, wait::SOON).await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, id, wait::SOON).await;
 
     proxy.silence();
-    let id = mail::stuck(&db, "relay", "failed").await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
     // The listener asks for a sign of life every ten seconds and waits five for it; then the working session is asked.
-    mail::wait_until_bounced(&db, id, Duration::from_secs(45)).await;
+    ingress::wait_until_bounced(&db, id, Duration::from_secs(45)).await;
     assert_eq!(bouncer.exit_code(), None);
 }
 
@@ -62,8 +62,8 @@ async fn a_failover() {
             json!([primary.port(), standby.port()]),
         );
     let mut bouncer = bouncer::start(builder).await;
-    let id = mail::stuck(&db, "relay", "failed").await;
-    mail::wait_until_bounced(&db, id, wait::SOON).await;
+    let id = ingress::stuck(&db, "relay", "failed").await;
+    ingress::wait_until_bounced(&db, id, wait::SOON).await;
     until_equals(&standby, &db, "SELECT count(*) FROM pepsi.ingress_trail", 1).await;
 
     primary.stop(StopMode::Immediate).await;

@@ -5,7 +5,7 @@ use fleet_tests::database::Database;
 use fleet_tests::long_run;
 use serde_json::Value;
 
-use crate::mail;
+use crate::ingress;
 
 /// Messages stuck at a stage, every third one timed out. Without triggers: what is prepared is not the bouncer's doing.
 pub(crate) async fn stuck(db: &Database, count: i64) {
@@ -42,8 +42,8 @@ async fn each_message_is_moved_by_one_of_them() {
 #[tokio::test]
 async fn a_row_that_somebody_holds_is_left_for_the_next_look() {
     let db = bouncer::database().await;
-    let held = mail::stuck(&db, "relay", "failed").await;
-    let free = mail::stuck(&db, "relay", "failed").await;
+    let held = ingress::stuck(&db, "relay", "failed").await;
+    let free = ingress::stuck(&db, "relay", "failed").await;
     let mut session = db.connect().await;
     let holding = session.transaction().await.expect("a transaction");
     holding
@@ -58,8 +58,8 @@ async fn a_row_that_somebody_holds_is_left_for_the_next_look() {
         once().await.stdout,
         "bounced 1 (failed 1, timeout 0), left 0 at stage bounce\n"
     );
-    assert_eq!(mail::place(&db, free).await, "bounce/pending");
-    assert_eq!(mail::place(&db, held).await, "relay/failed");
+    assert_eq!(ingress::place(&db, free).await, "bounce/pending");
+    assert_eq!(ingress::place(&db, held).await, "relay/failed");
     holding
         .rollback()
         .await
@@ -73,9 +73,9 @@ async fn a_row_that_somebody_holds_is_left_for_the_next_look() {
 #[tokio::test]
 async fn options_narrow_what_is_moved() {
     let db = bouncer::database().await;
-    let failed = mail::stuck(&db, "relay", "failed").await;
-    let timed_out = mail::stuck(&db, "relay", "timeout").await;
-    mail::stuck(&db, "bounce", "timeout").await;
+    let failed = ingress::stuck(&db, "relay", "failed").await;
+    let timed_out = ingress::stuck(&db, "relay", "timeout").await;
+    ingress::stuck(&db, "bounce", "timeout").await;
     let run = |arguments: &'static [&'static str]| {
         let builder = bouncer::builder(&db);
         arguments
@@ -93,29 +93,29 @@ async fn options_narrow_what_is_moved() {
         output.stdout,
         "{\"bounced\":1,\"failed\":0,\"timeout\":1,\"left\":1,\"stage\":\"bounce\",\"dry_run\":true}\n"
     );
-    assert_eq!(mail::place(&db, failed).await, "relay/failed");
-    assert_eq!(mail::place(&db, timed_out).await, "relay/timeout");
+    assert_eq!(ingress::place(&db, failed).await, "relay/failed");
+    assert_eq!(ingress::place(&db, timed_out).await, "relay/timeout");
 
     let output = run(&["--once", "--failed-only"]).await;
     assert_eq!(
         output.stdout, "bounced 1 (failed 1, timeout 0), left 0 at stage bounce\n",
         "{output}"
     );
-    assert_eq!(mail::place(&db, timed_out).await, "relay/timeout");
+    assert_eq!(ingress::place(&db, timed_out).await, "relay/timeout");
     let output = run(&["--once", "--timeout-only", "--json"]).await;
     assert_eq!(
         output.stdout,
         "{\"bounced\":1,\"failed\":0,\"timeout\":1,\"left\":1,\"stage\":\"bounce\",\"dry_run\":false}\n"
     );
-    assert_eq!(mail::place(&db, timed_out).await, "bounce/pending");
+    assert_eq!(ingress::place(&db, timed_out).await, "bounce/pending");
 }
 
 #[tokio::test]
 async fn a_narrowed_service_leaves_the_others_alone() {
     let db = bouncer::database().await;
     let _bouncer = bouncer::start(bouncer::builder(&db).arg("--timeout-only")).await;
-    let failed = mail::stuck(&db, "relay", "failed").await;
-    let timed_out = mail::stuck(&db, "relay", "timeout").await;
-    mail::wait_until_bounced(&db, timed_out, fleet_tests::wait::SOON).await;
-    assert_eq!(mail::place(&db, failed).await, "relay/failed");
+    let failed = ingress::stuck(&db, "relay", "failed").await;
+    let timed_out = ingress::stuck(&db, "relay", "timeout").await;
+    ingress::wait_until_bounced(&db, timed_out, fleet_tests::wait::SOON).await;
+    assert_eq!(ingress::place(&db, failed).await, "relay/failed");
 }

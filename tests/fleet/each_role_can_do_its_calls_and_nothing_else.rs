@@ -2,14 +2,19 @@
 
 use fleet_tests::database::{Database, describe};
 use fleet_tests::processor::Processor;
-use tokio_postgres::error::SqlState;
 
+use crate::privileges::{self, Rights, Role};
 use crate::steps::{ended, notify, only_log_row, refusal, register};
 
-const ROLES: [&str; 5] = ["admin", "producer", "processor", "monitor", "stranger"];
+const ROLES: &[Role] = &[
+    ('a', "admin", "pgrelay_admin"),
+    ('p', "producer", "pgrelay_producer"),
+    ('w', "processor", "pgrelay_processor"),
+    ('m', "monitor", "pgrelay_monitor"),
+    ('-', "stranger", ""),
+];
 
-/// Statement, and the roles that may run it: a(dmin), p(roducer), w(orker: processor), m(onitor).
-const MATRIX: &[(&str, &str)] = &[
+const MATRIX: &[Rights] = &[
     (
         "SELECT pgrelay.notify('c', 'p', p_deduplicate => true)",
         "apw",
@@ -71,108 +76,40 @@ const MATRIX: &[(&str, &str)] = &[
     ("LOCK pgrelay.queue IN ACCESS EXCLUSIVE MODE", "w"),
 ];
 
-const fn letter(role: &str) -> char {
-    match role.as_bytes() {
-        b"admin" => 'a',
-        b"producer" => 'p',
-        b"processor" => 'w',
-        b"monitor" => 'm',
-        _ => '-',
-    }
-}
-
-/// A database with members of every role, whose names are the database's own, since roles belong to the whole server.
+/// A database with members of every role.
 async fn with_members() -> Database {
     let db = Database::with_schema().await;
     register(&db, "c", "SELECT $1", "").await;
     db.execute("SELECT pgrelay.notify('c', 'one', run_at => 'infinity'), pgrelay.notify('c', 'two', run_at => 'infinity'); \
                 UPDATE pgrelay.queue SET status = 'error', finished_at = now() WHERE id = 2")
         .await;
-    for role in ROLES {
-        db.execute(&format!("CREATE ROLE {0}_{role}", db.name()))
-            .await;
-        if role != "stranger" {
-            db.execute(&format!("GRANT pgrelay_{role} TO {0}_{role}", db.name()))
-                .await;
-        }
-    }
+    privileges::create_members(&db, ROLES).await;
     db
-}
-
-async fn drop_members(db: &Database) {
-    for role in ROLES {
-        db.execute(&format!("DROP ROLE {0}_{role}", db.name()))
-            .await;
-    }
 }
 
 #[tokio::test]
 async fn the_matrix_of_roles_and_calls() {
     let db = with_members().await;
-    let mut wrong = Vec::new();
-    for role in ROLES {
-        let session = db.as_role(&format!("{}_{role}", db.name())).await;
-        for (sql, allowed) in MATRIX {
-            session.batch_execute("BEGIN").await.unwrap();
-            let result = session.batch_execute(sql).await;
-            session.batch_execute("ROLLBACK").await.unwrap();
-            let expected = allowed.contains(letter(role));
-            match result {
-                Ok(()) if expected => {}
-                Ok(()) => wrong.push(format!("{role} may: {sql}")),
-                Err(error)
-                    if !expected && error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {}
-                Err(error) => wrong.push(format!("{role} got {}: {sql}", describe(&error))),
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    drop_members(&db).await;
+    privileges::check_matrix(&db, ROLES, MATRIX).await;
+    privileges::drop_members(&db, ROLES).await;
 }
 
 #[tokio::test]
 async fn every_function_is_closed_to_the_public_and_named_in_the_matrix_or_internal() {
     let db = Database::with_schema().await;
-    let sql = "SELECT p.oid::regprocedure::text FROM pg_proc AS p WHERE p.pronamespace = 'pgrelay'::regnamespace \
-               AND (p.proacl IS NULL OR EXISTS (SELECT FROM aclexplode(p.proacl) AS a WHERE a.grantee = 0))";
-    let open = db.rows(sql, &[]).await;
-    assert!(open.is_empty(), "open to everybody: {open:?}");
-    let sql = "SELECT DISTINCT p.proname::text FROM pg_proc AS p WHERE p.pronamespace = 'pgrelay'::regnamespace AND p.proname !~ '^_'";
-    for row in db.rows(sql, &[]).await {
-        let name: String = row.get(0);
-        let call = format!("pgrelay.{name}(");
-        assert!(
-            MATRIX.iter().any(|(sql, _)| sql.contains(&call)),
-            "{name} is missing from the matrix"
-        );
-    }
+    privileges::check_functions(&db, "pgrelay", MATRIX).await;
 }
 
 #[tokio::test]
 async fn every_function_with_its_owner_s_rights_has_a_fixed_search_path() {
     let db = Database::with_schema().await;
-    let sql = "SELECT p.oid::regprocedure::text FROM pg_proc AS p WHERE p.pronamespace = 'pgrelay'::regnamespace AND p.prosecdef \
-               AND NOT coalesce(p.proconfig @> ARRAY['search_path=pg_catalog, pg_temp'], false)";
-    let loose = db.rows(sql, &[]).await;
-    assert!(loose.is_empty(), "{loose:?}");
-    let sql = "SELECT count(*) FROM pg_proc AS p WHERE p.pronamespace = 'pgrelay'::regnamespace AND p.prosecdef";
-    assert!(db.query_one::<i64>(sql, &[]).await > 10);
+    privileges::check_search_paths(&db, "pgrelay").await;
 }
 
 #[tokio::test]
 async fn every_object_carries_a_comment() {
     let db = Database::with_schema().await;
-    let sql = "SELECT 'schema' WHERE obj_description('pgrelay'::regnamespace, 'pg_namespace') IS NULL \
-        UNION ALL SELECT c.oid::regclass::text FROM pg_class AS c WHERE c.relnamespace = 'pgrelay'::regnamespace AND c.relkind IN ('r', 'v', 'S') \
-            AND obj_description(c.oid, 'pg_class') IS NULL AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'i' AND c.relkind = 'S') \
-        UNION ALL SELECT c.oid::regclass || '.' || a.attname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid \
-            WHERE c.relnamespace = 'pgrelay'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND col_description(c.oid, a.attnum) IS NULL \
-        UNION ALL SELECT p.oid::regprocedure::text FROM pg_proc AS p WHERE p.pronamespace = 'pgrelay'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL \
-        UNION ALL SELECT t.tgname::text FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid WHERE c.relnamespace = 'pgrelay'::regnamespace \
-            AND NOT t.tgisinternal AND obj_description(t.oid, 'pg_trigger') IS NULL";
-    let rows = db.rows(sql, &[]).await;
-    let silent: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    assert!(silent.is_empty(), "without a comment: {silent:?}");
+    privileges::check_comments(&db, "pgrelay").await;
 }
 
 #[tokio::test]
@@ -214,7 +151,7 @@ async fn a_producer_with_hostile_temporary_objects_can_only_notify() {
     assert_eq!(db.query_one::<String>(sql, &[&id]).await, "p");
     session.batch_execute("DISCARD TEMP").await.unwrap();
     drop(session);
-    drop_members(&db).await;
+    privileges::drop_members(&db, ROLES).await;
 }
 
 #[tokio::test]
@@ -252,5 +189,5 @@ async fn a_processor_needs_no_more_than_its_role() {
         role
     );
     drop(processor);
-    drop_members(&db).await;
+    privileges::drop_members(&db, ROLES).await;
 }

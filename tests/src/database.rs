@@ -38,10 +38,17 @@ impl Database {
         Self::empty_on(&Server::shared().await).await
     }
 
+    /// A database on the shared server with the queue's schema and a companion, as `install --with` names it.
+    pub async fn with_companion(companion: &str) -> Self {
+        let endpoint = Server::shared().await.endpoint().clone();
+        let template = template::ensure(&endpoint, Some(companion)).await;
+        Self::create(endpoint, &template).await
+    }
+
     /// The same as [`Database::with_schema`], on a given server.
     pub async fn with_schema_on(server: &Server) -> Self {
         let endpoint = server.endpoint().clone();
-        let template = template::ensure(&endpoint).await;
+        let template = template::ensure(&endpoint, None).await;
         Self::create(endpoint, &template).await
     }
 

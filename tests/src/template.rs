@@ -11,9 +11,16 @@ use crate::{paths, processor};
 // Any constant will do; only test processes take this lock.
 const LOCK: i64 = 0x7067_7265_6c61_7930;
 
-/// The name of a database with the schema of the current binary installed, made now if it is not there yet.
-pub(crate) async fn ensure(endpoint: &Endpoint) -> String {
-    let name = name_for(&paths::binary(processor::BINARY));
+/// The name of a database with the schema of the current binary installed, and a companion as `--with` names it, made now if it is
+/// not there yet.
+pub(crate) async fn ensure(endpoint: &Endpoint, companion: Option<&str>) -> String {
+    let mut name = name_for(&paths::binary(processor::BINARY));
+    let mut command = vec!["install"];
+    if let Some(companion) = companion {
+        name.push('_');
+        name.push_str(&companion.replace('-', "_"));
+        command.extend(["--with", companion]);
+    }
     let session = endpoint.connect("postgres").await;
     if exists(&session, &name).await {
         return name;
@@ -24,7 +31,7 @@ pub(crate) async fn ensure(endpoint: &Endpoint) -> String {
         .await
         .expect("the template lock");
     if !exists(&session, &name).await {
-        create(endpoint, &session, &name).await;
+        create(endpoint, &session, &name, &command).await;
     }
     name
 }
@@ -38,7 +45,7 @@ async fn exists(session: &Client, name: &str) -> bool {
         .get(0)
 }
 
-async fn create(endpoint: &Endpoint, session: &Client, name: &str) {
+async fn create(endpoint: &Endpoint, session: &Client, name: &str, command: &[&str]) {
     // Built under another name, so that an installation which fails half-way is never taken for a template.
     let draft = format!("{name}_draft");
     let start = [
@@ -51,7 +58,7 @@ async fn create(endpoint: &Endpoint, session: &Client, name: &str) {
             .await
             .expect("an empty database for the template");
     }
-    let output = processor::command_at(&endpoint.url(&draft), &["install"]).await;
+    let output = processor::command_at(&endpoint.url(&draft), command).await;
     assert!(
         output.code == 0,
         "installing the schema for the tests failed: {output}"

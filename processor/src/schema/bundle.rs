@@ -65,6 +65,47 @@ pub struct Data {
     pub filter: &'static str,
 }
 
+/// The scripts of a package, compiled in from its folder, in the order given.
+macro_rules! scripts {
+    ($folder:literal, [$($path:literal),* $(,)?]) => {
+        &[$($crate::schema::Script {
+            path: $path,
+            sql: include_str!(concat!($folder, $path)),
+        }),*]
+    };
+}
+pub(super) use scripts;
+
+impl Data {
+    /// A table or sequence whose rows are all the user's.
+    #[must_use]
+    pub const fn all_rows(name: &'static str) -> Self {
+        Self { name, filter: "" }
+    }
+}
+
+impl GroupRole {
+    /// A role and the group roles it is a member of.
+    #[must_use]
+    pub const fn new(name: &'static str, member_of: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            member_of,
+            login: false,
+        }
+    }
+
+    /// A role that logs in itself.
+    #[must_use]
+    pub const fn login(name: &'static str) -> Self {
+        Self {
+            name,
+            member_of: &[],
+            login: true,
+        }
+    }
+}
+
 impl Bundle {
     /// The steps from `installed` to this release, in order.
     pub fn path_from(&self, installed: Version) -> Result<Vec<&'static Upgrade>, SchemaError> {
@@ -102,6 +143,41 @@ impl Bundle {
             text.push_str("\n\n");
         }
         text
+    }
+}
+
+/// What is asked of every package in its tests.
+#[cfg(test)]
+pub(super) mod folder {
+    use super::Bundle;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    fn files_below(directory: &Path, prefix: &str, found: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() {
+                files_below(&path, &format!("{prefix}{name}/"), found);
+            } else if path.extension().is_some_and(|extension| extension == "sql") {
+                found.insert(format!("{prefix}{name}"));
+            }
+        }
+    }
+
+    /// Fails unless a fresh installation runs every file of the folder exactly once.
+    pub(in crate::schema) fn is_installed_whole(bundle: &Bundle, folder: &str) {
+        let mut files = BTreeSet::new();
+        files_below(Path::new(folder), "", &mut files);
+        // Steps from earlier releases; a fresh installation does not run them.
+        files.retain(|name| !name.starts_with("upgrades/"));
+        let listed: Vec<String> = bundle
+            .scripts
+            .iter()
+            .map(|script| script.path.to_owned())
+            .collect();
+        assert_eq!(listed.len(), files.len(), "a file is listed twice");
+        assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), files);
     }
 }
 

@@ -44,6 +44,20 @@ pub enum SchemaError {
         /// What would create them.
         statements: Vec<String>,
     },
+    /// What the package builds on belongs to a role whose rights the installing one does not have.
+    #[error(
+        "{name} must be installed by the owner of schema {schema}, \"{owner}\"; the role of this session is \"{role}\""
+    )]
+    NotOwner {
+        /// The package.
+        name: &'static str,
+        /// The role of the session.
+        role: String,
+        /// The schema it builds on.
+        schema: String,
+        /// Whose that is.
+        owner: String,
+    },
     /// Nothing is installed that could be upgraded.
     #[error("{name} is not installed in database \"{database}\"")]
     NotInstalled {
@@ -236,6 +250,7 @@ impl Complaint for SchemaError {
             Self::NotInRelease { .. } | Self::Write { .. } => Exit::Usage,
             Self::MayNotCreateSchema { .. }
             | Self::MayNotCreateRoles { .. }
+            | Self::NotOwner { .. }
             | Self::NotInstalled { .. }
             | Self::Foreign { .. }
             | Self::Occupied { .. }
@@ -258,6 +273,9 @@ impl Complaint for SchemaError {
                 "have an administrator run {} or ALTER ROLE \"{role}\" CREATEROLE;",
                 statements.join(" ")
             ),
+            Self::NotOwner { role, owner, .. } => {
+                format!("connect as \"{owner}\", or GRANT \"{owner}\" TO \"{role}\";")
+            }
             Self::Hidden { role, group, .. } => format!("GRANT {group} TO \"{role}\";"),
             Self::NotInstalled { .. } => "run pg-relay-processor install".to_owned(),
             Self::Occupied { schema, holds, .. } if holds == "nothing" => {

@@ -62,3 +62,30 @@ fn script(bundle: &Bundle) -> String {
 fn guard(command: &str) -> String {
     format!("\\echo Use \"{command}\" to load this file. \\quit\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{control, script};
+    use crate::schema::{NOTIFIER, PGRELAY};
+
+    #[test]
+    fn a_companion_requires_the_queue() {
+        assert!(control(&NOTIFIER).contains("\nrequires = 'pgrelay'\n"));
+        assert!(!control(&PGRELAY).contains("requires"));
+    }
+
+    #[test]
+    fn every_table_with_rows_of_the_user_s_is_dumped() {
+        let text = script(&NOTIFIER);
+        let tables = NOTIFIER
+            .scripts
+            .iter()
+            .filter_map(|script| script.path.strip_prefix("tables/"));
+        for table in tables {
+            let table = table.trim_end_matches(".sql");
+            let mark =
+                format!("pg_extension_config_dump('pgrelay_notifier.{table}'::regclass, '')");
+            assert!(text.contains(&mark), "{table}");
+        }
+    }
+}

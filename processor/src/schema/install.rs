@@ -203,6 +203,7 @@ async fn may_install<C: GenericClient>(
     if !row.get::<_, bool>(0) {
         return Err(SchemaError::MayNotCreateSchema { role, database });
     }
+    owns_required(client, bundle, &role).await?;
     let statements = missing_roles(
         bundle,
         &row.get::<_, Vec<String>>(2),
@@ -212,6 +213,35 @@ async fn may_install<C: GenericClient>(
         return Err(SchemaError::MayNotCreateRoles { role, statements });
     }
     Ok(())
+}
+
+/// The functions of a package run with its owner's rights and call what the packages it needs grant to
+/// nobody.
+async fn owns_required<C: GenericClient>(
+    client: &C,
+    bundle: &Bundle,
+    role: &str,
+) -> Result<(), SchemaError> {
+    let foreign = client
+        .query_opt(
+            "SELECT n.nspname::text, pg_catalog.pg_get_userbyid(n.nspowner)::text
+             FROM pg_catalog.pg_namespace AS n
+             WHERE n.nspname = ANY ($1::text[]) AND NOT pg_catalog.pg_has_role(n.nspowner, 'USAGE')
+             LIMIT 1",
+            &[&bundle.requires],
+        )
+        .await
+        .map_err(DatabaseError::statement(
+            "looking at the owner of what is needed",
+        ))?;
+    foreign.map_or(Ok(()), |row| {
+        Err(SchemaError::NotOwner {
+            name: bundle.name,
+            role: role.to_owned(),
+            schema: row.get(0),
+            owner: row.get(1),
+        })
+    })
 }
 
 /// The statements that an administrator would have to run first.

@@ -4,20 +4,7 @@
 //! counts as somebody else's, and installing is refused.
 
 use super::Version;
-use super::bundle::{Bundle, Data, GroupRole, Script};
-
-macro_rules! scripts {
-    ($($path:literal),* $(,)?) => {
-        &[$(Script {
-            path: $path,
-            sql: include_str!(concat!("../../../bouncer/sql/pepsi/", $path)),
-        }),*]
-    };
-}
-
-const fn all_rows(name: &'static str) -> Data {
-    Data { name, filter: "" }
-}
+use super::bundle::{Bundle, Data, GroupRole, scripts};
 
 /// The mail pipeline's queue.
 pub const PEPSI: Bundle = Bundle {
@@ -26,41 +13,39 @@ pub const PEPSI: Bundle = Bundle {
     comment: "queue of the PEPSI mail pipeline, watched by pepsi-failure-bouncer",
     requires: &[],
     version: Version::new(1, 1),
-    roles: &[GroupRole {
-        name: "pepsi",
-        member_of: &[],
-        login: true,
-    }],
-    scripts: scripts![
-        "roles.sql",
-        "schema.sql",
-        "tables/ingress.sql",
-        "tables/ingress_trail.sql",
-        "functions/version.sql",
-        "functions/_ingress_touch.sql",
-        "functions/_ingress_trail.sql",
-        "functions/_ingress_failed.sql",
-    ],
+    roles: &[GroupRole::login("pepsi")],
+    scripts: scripts!(
+        "../../../bouncer/sql/pepsi/",
+        [
+            "roles.sql",
+            "schema.sql",
+            "tables/ingress.sql",
+            "tables/ingress_trail.sql",
+            "functions/version.sql",
+            "functions/_ingress_touch.sql",
+            "functions/_ingress_trail.sql",
+            "functions/_ingress_failed.sql",
+        ]
+    ),
     upgrades: &[],
     data: &[
-        all_rows("ingress"),
-        all_rows("ingress_id_seq"),
-        all_rows("ingress_trail"),
-        all_rows("ingress_trail_id_seq"),
+        Data::all_rows("ingress"),
+        Data::all_rows("ingress_id_seq"),
+        Data::all_rows("ingress_trail"),
+        Data::all_rows("ingress_trail_id_seq"),
     ],
 };
 
 #[cfg(test)]
 mod tests {
     use super::PEPSI;
-    use crate::schema::{Version, listed};
+    use crate::schema::Version;
+    use crate::schema::bundle::folder;
 
     #[test]
     fn every_file_of_the_folder_is_installed_exactly_once() {
-        listed::exactly_once(
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../bouncer/sql/pepsi"),
-            PEPSI.scripts,
-        );
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../bouncer/sql/pepsi");
+        folder::is_installed_whole(&PEPSI, path);
     }
 
     #[test]
