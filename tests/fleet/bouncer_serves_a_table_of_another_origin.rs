@@ -130,6 +130,12 @@ async fn and_install_names_it_and_changes_nothing() {
         !db.query_one::<bool>(queue, &[]).await,
         "half of it was installed"
     );
+    // The queue beside it is installed and upgraded as anywhere.
+    for arguments in [["install"], ["upgrade"]] {
+        let output = command(&db, &arguments).await;
+        assert_eq!(output.code, 0, "{output}");
+    }
+    assert_eq!(catalog(&db).await, before);
     let empty = Database::empty().await;
     empty.execute("CREATE SCHEMA pepsi").await;
     let output = command(&empty, &["install", "--with", "pepsi"]).await;
