@@ -1,7 +1,7 @@
-//! `demo`: every kind of event, sent through a real Processor on a real server, and messages that a real bouncer hands on; every number
-//! checked.
+//! `demo`: every kind of event, and mail, sent through a real Processor and real servers, and messages that a real bouncer hands on; every
+//! number checked.
 //!
-//! Without `--database` the server is a throw-away one, made from this machine's own binaries and removed at the end. The Processor is
+//! Without `--database` the servers are throw-away ones, made from this machine's own binaries and removed at the end. The Processor is
 //! this same binary, started as a child with `run`: what is shown is what a service would do.
 
 mod bounce;
@@ -9,6 +9,8 @@ mod check;
 mod effects;
 mod error;
 mod interrupt;
+mod mail;
+mod mail_server;
 mod observe;
 mod plan;
 mod processor;
@@ -24,9 +26,11 @@ pub use error::DemoError;
 
 use crate::PROGRAM;
 use crate::oneshot::{self, Complaint, Report};
-use crate::schema::{Installed, PGRELAY, install};
+use crate::schema::{Installed, NOTIFIER, PGRELAY, install};
 use check::Verified;
 use interrupt::Interrupt;
+use mail::Correspondence;
+use mail_server::MailServer;
 use observe::Observer;
 use plan::Plan;
 use processor::Processor;
@@ -125,11 +129,12 @@ async fn show_all(
 
 async fn show(target: &Target, plan: Plan, interrupt: &mut Interrupt) -> Result<Report, DemoError> {
     let installed = install(&target.connector, &PGRELAY).await?;
+    let mail_server = prepare_mail(target).await?;
     let session = oneshot::open(&target.connector, APP).await?;
     let plan = schema::create(&session.client, plan).await?;
     announce(target, &plan, installed, &session);
     let shown = tokio::select! {
-        shown = perform(target, &plan, &session) => shown,
+        shown = perform(target, &plan, &session, mail_server.as_ref()) => shown,
         signal = interrupt.next() => Err(DemoError::Interrupted { signal }),
     };
     // A throw-away server takes everything with it.
@@ -143,6 +148,19 @@ async fn show(target: &Target, plan: Plan, interrupt: &mut Interrupt) -> Result<
         }
     }
     shown
+}
+
+/// The notifier and a mail server. Not in a database with other users, whose notifier, or its absence, is their business.
+async fn prepare_mail(target: &Target) -> Result<Option<MailServer>, DemoError> {
+    if target.shared {
+        return Ok(None);
+    }
+    if let Some(why) = mail_server::missing() {
+        eprintln!("no mail is sent: {why}");
+        return Ok(None);
+    }
+    install(&target.connector, &NOTIFIER).await?;
+    MailServer::start().await.map(Some)
 }
 
 fn announce(target: &Target, plan: &Plan, installed: Installed, session: &Session) {
@@ -162,7 +180,12 @@ fn announce(target: &Target, plan: &Plan, installed: Installed, session: &Sessio
 }
 
 /// Sends, waits, stops the Processor, and reads what the log says.
-async fn perform(target: &Target, plan: &Plan, session: &Session) -> Result<Report, DemoError> {
+async fn perform(
+    target: &Target,
+    plan: &Plan,
+    session: &Session,
+    mail_server: Option<&MailServer>,
+) -> Result<Report, DemoError> {
     let started = Instant::now();
     let baseline = check::baseline(&session.client).await?;
     let mut processor = Processor::start(target)?;
@@ -173,12 +196,25 @@ async fn perform(target: &Target, plan: &Plan, session: &Session) -> Result<Repo
         observer.everything_is_sent();
         Ok(sent)
     };
-    let (sent, ()) = tokio::try_join!(sending, observer.watch(&mut processor, &progress))?;
+    let corresponding = async {
+        match mail_server {
+            Some(server) => Correspondence::hold(&session.client, server)
+                .await
+                .map(Some),
+            None => Ok(None),
+        }
+    };
+    let watching = observer.watch(&mut processor, &progress);
+    let (sent, (), mail) = tokio::try_join!(sending, watching, corresponding)?;
     progress.finish();
     let status = processor.stop().await?;
     let took = started.elapsed();
-    let verified = check::verify(&session.client, plan, &sent, baseline, status).await?;
-    let story = story::tell(&session.client, baseline).await?;
+    let mut verified = check::verify(&session.client, plan, &sent, baseline, status).await?;
+    let mut story = story::tell(&session.client, baseline).await?;
+    if let Some(mail) = mail {
+        mail.verify(&mut verified).await?;
+        let _ = write!(story, "\n{}", mail.tell().await?);
+    }
     Ok(report(&verified, &story, took, status, &processor))
 }
 

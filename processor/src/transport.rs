@@ -10,6 +10,7 @@
 //! * nothing that a profile or a message holds can panic a worker.
 
 pub mod document;
+mod http;
 pub mod m365;
 pub mod mail;
 pub mod retry;
@@ -122,7 +123,7 @@ impl Transports {
         let id = notification.id;
         let result = match notification.transport.as_str() {
             "smtp" => smtp::send(id, &profile, &message, deadline, steps).await,
-            "m365" => m365::send(id, &self.m365, &profile, &message, deadline, steps).await,
+            "m365" => m365::send(&self.m365, &profile, &message, deadline, steps).await,
             "webhook" => webhook::send(id, &profile, &message, deadline, steps).await,
             unknown => Err(Failure::unsendable(
                 Unsendable::Transport,

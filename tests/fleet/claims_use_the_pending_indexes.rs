@@ -46,9 +46,32 @@ const STATEMENTS: &[(&str, &str, &[&str])] = &[
         &["queue_pkey", "queue_twin"],
     ),
     (
-        "due_notify",
-        include_str!("../../processor/src/engine/sql/due_notify.sql"),
-        &["queue_lane_due_notify", "queue_ready_notify"],
+        "lock_notify_next",
+        include_str!("../../processor/src/engine/sql/lock_notify_next.sql"),
+        &["queue_ready_notify"],
+    ),
+    (
+        "lock_notify_head",
+        include_str!("../../processor/src/engine/sql/lock_notify_head.sql"),
+        &["queue_lane_notify"],
+    ),
+    (
+        "claim_notify",
+        concat!(
+            include_str!("../../processor/src/engine/sql/claim_notify.sql"),
+            include_str!("../../processor/src/engine/sql/claimed.sql")
+        ),
+        &["queue_lane_notify", "queue_pkey"],
+    ),
+    (
+        "due_lanes_notify",
+        include_str!("../../processor/src/engine/sql/due_lanes_notify.sql"),
+        &["queue_lane_due_notify"],
+    ),
+    (
+        "next_lanes_notify",
+        include_str!("../../processor/src/engine/sql/next_lanes_notify.sql"),
+        &["queue_lane_notify"],
     ),
 ];
 
@@ -66,7 +89,7 @@ fn own_settings() -> String {
 }
 
 const FILL: &str = "INSERT INTO pgrelay.queue (channel, action_type, run_at, twin_key, lane)
-    SELECT 'c', CASE mod(i, 3) WHEN 2 THEN 'notify' ELSE 'sql' END, now() - i * interval '1 s', i, CASE mod(i, 3) WHEN 1 THEN mod(i, 500) END
+    SELECT 'c', CASE WHEN mod(i, 5) > 2 THEN 'notify' ELSE 'sql' END, now() - i * interval '1 s', i, CASE mod(i, 3) WHEN 1 THEN mod(i, 500) END
     FROM generate_series(1, 200000) AS i";
 
 const FINISHED: &str =
@@ -111,8 +134,11 @@ async fn plan_of(session: &Client, name: &str, sql: &str) -> Value {
     let parameters = (1..20)
         .filter(|n| code.contains(&format!("${n}")))
         .map(|_| "NULL");
-    let parameters = parameters.collect::<Vec<_>>().join(", ");
-    let explain = format!("EXPLAIN (FORMAT JSON) EXECUTE {name}({parameters})");
+    let parameters = match parameters.collect::<Vec<_>>().join(", ").as_str() {
+        "" => String::new(),
+        some => format!("({some})"),
+    };
+    let explain = format!("EXPLAIN (FORMAT JSON) EXECUTE {name}{parameters}");
     let row = session.query_one(&explain, &[]).await.expect("a plan");
     let plans: Value = row.get(0);
     plans[0]["Plan"].clone()

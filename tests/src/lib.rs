@@ -1,4 +1,4 @@
-//! What the fleet tests share: real PostgreSQL servers, a database per test, the real binaries, and waits with an end.
+//! What the fleet tests share: real PostgreSQL servers, a database per test, real mail servers, the real binaries, and waits with an end.
 //!
 //! A test usually takes a [`database::Database`] and starts a [`processor::Processor`] on it. Tests which break their
 //! server take one of their own with [`postgres::Server::private`].
@@ -15,9 +15,11 @@ pub mod daemon;
 pub mod database;
 mod docker;
 pub mod gate;
+pub mod mail;
 mod paths;
 pub mod postgres;
 pub mod processor;
+pub mod python;
 pub mod skip;
 mod template;
 pub mod wait;

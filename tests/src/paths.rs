@@ -35,11 +35,15 @@ pub(crate) fn binary(name: &str) -> PathBuf {
     path
 }
 
+/// The build directory: what is dear to make is kept there, for every test process.
+pub(crate) fn build_dir() -> PathBuf {
+    let profile = bin_dir();
+    profile.parent().unwrap_or(Path::new("/tmp")).to_path_buf()
+}
+
 /// The directory with the state of the shared server, the same for every test process of a build directory.
 pub(crate) fn state_dir() -> PathBuf {
-    let profile = bin_dir();
-    let target = profile.parent().unwrap_or(Path::new("/tmp"));
-    target.join("test-postgres")
+    build_dir().join("test-postgres")
 }
 
 /// True while a process with this id runs. One that has ended and waits for its parent's notice does not.

@@ -84,6 +84,14 @@ pub enum DemoError {
         /// The end of the Processor's log.
         log: String,
     },
+    /// The notifications have not come to their ends.
+    #[error("{unfinished} notifications are not finished after {seconds} s")]
+    MailStalled {
+        /// How long.
+        seconds: u64,
+        /// What is left.
+        unfinished: u64,
+    },
     /// Numbers do not agree with the log.
     #[error("{wrong} of {numbers} numbers do not agree with pgrelay.log")]
     Disagreement {
@@ -121,6 +129,7 @@ impl Complaint for DemoError {
             | Self::BouncerEnded { .. }
             | Self::NotBounced { .. }
             | Self::Stalled { .. }
+            | Self::MailStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => Exit::Bug,
         }
@@ -144,6 +153,7 @@ impl Complaint for DemoError {
             | Self::ProcessorEnded { .. }
             | Self::BouncerEnded { .. }
             | Self::NotBounced { .. }
+            | Self::MailStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => return None,
         };

@@ -148,13 +148,40 @@ pub async fn head(
     Ok(Claimed::from_rows(&within(ANSWER_LIMIT, query).await?))
 }
 
-/// Reads notify event `id`, whose claim lock the transaction holds.
-pub async fn notify(session: &WorkerSession, id: i64) -> Result<Claimed, StepError> {
-    let parameters: [&(dyn ToSql + Sync); 1] = [&id];
-    let query = session
-        .client()
-        .query(&session.statements.claim_notify, &parameters);
-    Ok(Claimed::from_rows(&within(ANSWER_LIMIT, query).await?))
+/// What a try for the claim lock of a notify event gave.
+#[derive(Debug)]
+pub struct Tried {
+    /// The row of the locking statement, if there was one.
+    pub row: Option<Row>,
+    /// The event it locked, unless it has changed hands in between.
+    pub event: Option<Event>,
+}
+
+/// Opens the held transaction, has `lock` take the claim lock of a notify event and name it, and reads that event, in a single round trip.
+pub async fn notify(
+    session: &WorkerSession,
+    lock: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Tried, StepError> {
+    let all = async {
+        let ((), row, claimed) = futures_util::future::try_join3(
+            session.begin(),
+            session.client().query_opt(lock, parameters),
+            session
+                .client()
+                .query_opt(&session.statements.claim_notify, &[]),
+        )
+        .await?;
+        Ok((row, claimed))
+    };
+    let (row, claimed) = within(ANSWER_LIMIT, all).await?;
+    let locked: Option<i64> = row.as_ref().and_then(|row| row.get("id"));
+    let event = claimed.as_ref().map(Event::from_row);
+    Ok(Tried {
+        row,
+        // Without a lock the setting that names the event may be anybody's.
+        event: event.filter(|event| Some(event.id) == locked),
+    })
 }
 
 /// Due events that a crash marked; they are claimed one by one, by id.

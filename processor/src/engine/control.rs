@@ -3,12 +3,13 @@
 //! It waits on: its next look (a second, or a wake-up on the control topic), and its own end. It alone opens and closes the gate of
 //! [`Availability`](super::availability::Availability), so that a database that is down, demoted or shutting down is met by one task and logged once.
 
+mod reload;
+
 use super::Engine;
 use super::gate::Gate;
 use super::registry;
 use super::step::{StepError, within};
 use super::wire::Timestamp;
-use crate::preflight;
 use shared::backoff::Backoff;
 use shared::db::connect::{ConnectError, Connector, Session};
 use shared::systemd;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::info;
 
 /// Pause between two looks at the controls.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -58,6 +59,8 @@ pub struct Control {
     /// When this Processor registered, by the database's clock.
     registered: Option<Timestamp>,
     reload_generation: Option<i64>,
+    /// When it last reloaded because the notifier had changed.
+    followed_notifier: Option<Instant>,
     paused: bool,
 }
 
@@ -73,6 +76,7 @@ impl Control {
             look,
             registered: None,
             reload_generation: None,
+            followed_notifier: None,
             paused: false,
         }
     }
@@ -122,12 +126,15 @@ impl Control {
     /// One session: preflight if the gate is closed, then looks until something ends it.
     async fn serve(&mut self, session: Session) -> Option<Left> {
         if !self.gate.is_open() {
+            self.note_generation(&session).await;
             match self.preflight().await {
                 Ok(false) => {}
                 Ok(true) => return Some(Left::For(Ended::Blocked)),
                 Err(()) => return None,
             }
         }
+        // What the registry shows of us; a change is shown at once.
+        let mut shown = self.state();
         if let Err(error) = self.beat(&session).await {
             return Some(Left::Lost(error));
         }
@@ -136,7 +143,6 @@ impl Control {
         let mut probed = Instant::now();
         let mut upkeep_due = Instant::now();
         loop {
-            let state_before = self.state();
             let left = match self.look_once(&session).await {
                 Ok(left) => left,
                 Err(error) => return Some(Left::Lost(error)),
@@ -144,8 +150,9 @@ impl Control {
             if left.is_some() {
                 return left;
             }
-            if beaten.elapsed() >= BEAT_EVERY || self.state() != state_before {
+            if beaten.elapsed() >= BEAT_EVERY || self.state() != shown {
                 beaten = Instant::now();
+                shown = self.state();
                 if let Err(error) = self.beat(&session).await {
                     return Some(Left::Lost(error));
                 }
@@ -166,8 +173,9 @@ impl Control {
             tokio::select! {
                 () = self.finish.cancelled() => return Some(self.unregister(session).await),
                 () = self.look.notified() => {}
+                () = self.engine.notifier.reload_wanted() => {}
                 () = tokio::time::sleep(LOOK_EVERY) => {}
-                () = self.draining(), if state_before != "draining" => {}
+                () = self.draining(), if shown != "draining" => {}
             }
         }
     }
@@ -211,25 +219,6 @@ impl Control {
         }
     }
 
-    /// Whether a finding blocks; `Err` when the database could not be asked.
-    async fn preflight(&mut self) -> Result<bool, ()> {
-        let findings = match preflight::run(&self.engine.connector).await {
-            Ok(findings) => findings,
-            Err(problem) => {
-                self.gate.close(&problem.to_string());
-                return Err(());
-            }
-        };
-        for finding in &findings {
-            let text = finding.text();
-            match finding.severity {
-                preflight::Severity::Blocking => error!(finding = finding.code, "{text}"),
-                preflight::Severity::Warning => warn!(finding = finding.code, "{text}"),
-            }
-        }
-        Ok(preflight::any_blocks(&findings))
-    }
-
     async fn beat(&mut self, session: &Session) -> Result<(), StepError> {
         let beat = registry::beat(&self.engine, session, self.state(), self.registered);
         self.registered = Some(self.unless_draining(within(LIMIT, beat)).await?);
@@ -255,27 +244,11 @@ impl Control {
             self.engine.sql.set_paused(paused);
             self.engine.notify.set_paused(paused);
         }
-        let generation = controls.reload_generation;
-        if self
-            .reload_generation
-            .replace(generation)
-            .is_some_and(|before| before != generation)
-        {
-            info!("reload requested: preflight and new sessions");
-            match self.preflight().await {
-                Ok(true) => return Ok(Some(Left::For(Ended::Blocked))),
-                Ok(false) => self.engine.availability.open(),
-                // The gate is closed; the next session begins with a preflight.
-                Err(()) => return Ok(Some(Left::Unwelcome("the preflight was cut short"))),
-            }
-            self.wake_pools();
-        }
-        Ok(None)
-    }
-
-    fn wake_pools(&self) {
-        self.engine.sql.wake();
-        self.engine.notify.wake();
+        Ok(if self.has_to_reload(controls.reload_generation) {
+            self.reload().await
+        } else {
+            None
+        })
     }
 
     /// The last statement: the registry forgets us.

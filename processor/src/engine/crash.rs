@@ -15,8 +15,11 @@ use tokio_postgres::error::SqlState;
 const MARK: &str = "INSERT INTO pgrelay.crashes (queue_id, processor, counted) \
              SELECT q.id, $2, $3 FROM pgrelay.queue AS q WHERE q.id = ANY ($1::bigint[]) AND q.status = 'pending'";
 
-/// Events whose session was lost and whose mark is not written yet. Until it is, the siblings of the worker that held them leave them alone: they
-/// would only run them into the same end, uncounted. The server says goodbye before it lets go of the claim, so they are here in time.
+/// Events that the workers of a Processor leave alone for the moment.
+///
+/// Those whose session was lost and whose mark is not written yet: until it is, the siblings of the worker that held them would only run them into the
+/// same end, uncounted. The server says goodbye before it lets go of the claim, so they are here in time. In the notify pool also those that a sibling
+/// has claimed: they need not be tried.
 #[derive(Debug, Default)]
 pub struct Quarantine(Mutex<HashSet<i64>>);
 
@@ -32,6 +35,11 @@ impl Quarantine {
         for id in ids {
             kept.remove(id);
         }
+    }
+
+    /// All that are kept.
+    pub fn all(&self) -> Vec<i64> {
+        self.lock().iter().copied().collect()
     }
 
     /// Whether `id` is kept.

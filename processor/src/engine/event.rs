@@ -28,6 +28,8 @@ pub struct Event {
     pub payload_is_large: bool,
     /// What to do, read from the registry at the claim.
     pub action: Action,
+    /// Claims that ended in an unexplained lost connection.
+    pub crashes: i64,
     /// Set when there must be no attempt.
     pub refusal: Option<Refusal>,
     /// The database's time of the claim.
@@ -81,6 +83,7 @@ impl Event {
                 timeout_ms: row.get("timeout_ms"),
                 batch: row.get("batch"),
             },
+            crashes: row.get("crashes"),
             refusal: refusal(row),
             claimed_at: row.get("claimed_at"),
         }

@@ -10,6 +10,7 @@ use super::{Engine, claim};
 use postgres_types::ToSql;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
+use tokio_postgres::Statement;
 
 /// Lanes tried for one claim.
 const TRIED: usize = 16;
@@ -77,45 +78,44 @@ pub async fn claim_some<'a>(
     engine: &'a Engine,
     session: &WorkerSession,
 ) -> Result<Option<(Seat<'a>, Claimed)>, StepError> {
-    let parameters: [&(dyn ToSql + Sync); 3] = [
-        &session.node,
-        &engine.served.include,
-        &engine.served.exclude,
-    ];
-    let rows = session
-        .look(&session.statements.due_lanes, &parameters)
-        .await?;
-    let first: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    let first = first_due(engine, session, &session.statements.due_lanes).await?;
     if first.is_empty() {
         return Ok(None);
     }
     if let Some(found) = try_lanes(engine, session, &first).await? {
         return Ok(Some(found));
     }
-    let further = next_lanes(engine, session).await?;
+    let further = further(&engine.sql.lanes, session, &session.statements.next_lanes).await?;
     try_lanes(engine, session, &further).await
 }
 
+/// Lanes of the first due events.
+pub async fn first_due(
+    engine: &Engine,
+    session: &WorkerSession,
+    statement: &Statement,
+) -> Result<Vec<i64>, StepError> {
+    let parameters: [&(dyn ToSql + Sync); 3] = [
+        &session.node,
+        &engine.served.include,
+        &engine.served.exclude,
+    ];
+    let rows = session.look(statement, &parameters).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
 /// Due lanes beyond the first due events, some further along at every call.
-async fn next_lanes(engine: &Engine, session: &WorkerSession) -> Result<Vec<i64>, StepError> {
-    let from = *engine
-        .sql
-        .lanes
-        .cursor
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+pub async fn further(
+    lanes: &Lanes,
+    session: &WorkerSession,
+    statement: &Statement,
+) -> Result<Vec<i64>, StepError> {
+    let from = *lanes.cursor.lock().unwrap_or_else(PoisonError::into_inner);
     let parameters: [&(dyn ToSql + Sync); 2] = [&from, &session.node];
-    let rows = session
-        .look(&session.statements.next_lanes, &parameters)
-        .await?;
+    let rows = session.look(statement, &parameters).await?;
     // Past the last lane it starts again at the first.
     let next = rows.last().map_or(i64::MIN, |row| row.get(0));
-    *engine
-        .sql
-        .lanes
-        .cursor
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner) = next;
+    *lanes.cursor.lock().unwrap_or_else(PoisonError::into_inner) = next;
     Ok(rows
         .iter()
         .filter(|row| row.get("due"))
@@ -123,14 +123,17 @@ async fn next_lanes(engine: &Engine, session: &WorkerSession) -> Result<Vec<i64>
         .collect())
 }
 
+/// Seats in those of `of` that no sibling sits in, as many as are worth a try; those that are taken cost nothing, and so do not count.
+pub fn free_seats<'a>(lanes: &'a Lanes, of: &[i64]) -> impl Iterator<Item = Seat<'a>> {
+    of.iter().filter_map(|lane| lanes.sit(*lane)).take(TRIED)
+}
+
 async fn try_lanes<'a>(
     engine: &'a Engine,
     session: &WorkerSession,
     lanes: &[i64],
 ) -> Result<Option<(Seat<'a>, Claimed)>, StepError> {
-    // Those that a sibling sits in cost nothing, and so do not count.
-    let free = lanes.iter().filter_map(|lane| engine.sql.lanes.sit(*lane));
-    for seat in free.take(TRIED) {
+    for seat in free_seats(&engine.sql.lanes, lanes) {
         if let Some(claimed) = claim_head(engine, session, &seat).await? {
             return Ok(Some((seat, claimed)));
         }

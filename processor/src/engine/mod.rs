@@ -35,7 +35,10 @@ pub mod wire;
 pub mod worker;
 
 use crate::config::ProcessorConfig;
+use crate::transport::Transports;
+use crate::transport::secrets::Secrets;
 use availability::Availability;
+use notify::snapshot::Snapshot;
 use pool::Pool;
 use report::Counters;
 use shared::db::connect::Connector;
@@ -73,6 +76,10 @@ pub struct Engine {
     pub sql: Pool,
     /// The workers of notify channels.
     pub notify: Pool,
+    /// What was last seen of the notifier.
+    pub notifier: Snapshot,
+    /// What sends notifications.
+    pub transports: Transports,
     /// The gate to the database.
     pub availability: Availability,
     /// Signals and tasks.
@@ -153,6 +160,8 @@ impl Engine {
             served,
             sql: Pool::new(SLEEPER_SQL, narrowed, pause),
             notify: Pool::new(SLEEPER_NOTIFY, narrowed, pause),
+            notifier: Snapshot::new(),
+            transports: Transports::new(Secrets::of_this_process(&config)),
             availability: Availability::new(),
             shutdown,
             counters: Counters::default(),

@@ -1,88 +1,115 @@
-//! The notify pool: events whose action is a notification, sent by the notifier's companion package.
+//! The notify pool: events whose action is a notification, sent by transports of this program with what the notifier, a companion package, hands out.
 //!
-//! A send may last two minutes, and a row lock held that long stops vacuum in the whole database. So the claim of a notify event is a transaction-level
-//! advisory lock, which holds no transaction id; its row is locked only for the settlement.
-//!
-//! Before an event is judged by the absence of the notifier, the registry of companions is read again: installing it is never a window
-//! in which events are lost (pg_relay_notifier: Unservable states and recovery).
+//! Invariants:
+//! * a claim is a transaction-level advisory lock, and nothing before the settlement takes a transaction id: a send may last two minutes, and an id held
+//!   that long stops vacuum in the whole database;
+//! * an event ends because of the notifier only after a look at it that began after the claim (see [`snapshot`]);
+//! * every attempt has one `set_status` and one log row, and neither an error in the one nor in the other sends a notification again (see [`record`]);
+//! * code of the notifier runs within limits and under savepoints; what it raises is shown by its SQLSTATE alone, since its words may quote what is sent.
 
-use super::claim::{self, Claimed};
-use super::event::Event;
+pub mod claims;
+pub mod conclusion;
+pub mod debug;
+pub mod delivery;
+pub mod fetch;
+pub mod flight;
+pub mod interface;
+pub mod record;
+pub mod send;
+pub mod snapshot;
+
+use super::crash::Lost;
+use super::pool::Source;
 use super::session::WorkerSession;
-use super::settle::Ending;
-use super::settlement::{self, Attempts};
-use super::step::{ANSWER_LIMIT, StepError, within};
-use super::verdict::Verdict;
-use super::wire::Key;
+use super::step::StepError;
 use super::{Engine, availability::Access, report};
-use postgres_types::ToSql;
+use claims::Held;
+use debug::DebugLog;
+use delivery::Delivery;
 use shared::backoff::Backoff;
 use shared::logging::repeat::Repeats;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::{debug, warn};
 
-/// Longest silence inside a transaction: longer than the longest send, 120 s.
+/// Longest silence inside a transaction: longer than the longest send, 120 s, and what comes before it.
 const LONGEST_HOLD: Duration = Duration::from_mins(3);
-/// Candidates of one look.
-const CANDIDATES: i64 = 20;
-/// The companion that sends notifications.
-const NOTIFIER: &str = "pg_relay_notifier";
-
-/// What a fresh look at the registry says about the notifier.
-#[derive(Debug, PartialEq, Eq)]
-enum Notifier {
-    Absent,
-    Installed { version: String },
-}
 
 /// A worker of the notify pool.
 pub struct NotifyWorker {
     engine: Arc<Engine>,
+    debug: DebugLog,
+    /// Where it looks next.
+    source: Source,
+    /// The event that was in the hands of the notifier's code when the session was lost.
+    at_risk: Option<i64>,
 }
 
 impl NotifyWorker {
     /// A worker of `engine`.
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+        Self {
+            debug: DebugLog::spawn(&engine),
+            engine,
+            source: Source::Lanes,
+            at_risk: None,
+        }
     }
 
     /// Works until the drain.
-    pub async fn run(self) {
-        let engine = &self.engine;
+    pub async fn run(mut self) {
+        let engine = Arc::clone(&self.engine);
+        let mut lost: Option<Lost> = None;
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
         let mut refused = Repeats::new();
         while let Some(access) = engine.availability.granted(&engine.shutdown.token).await {
             let name = "pg-relay-processor notify";
-            match WorkerSession::open(&engine.connector, name, LONGEST_HOLD).await {
-                Ok(session) => {
-                    engine.notify.floor.clear();
-                    match self.serve(&session, &access).await {
-                        Ok(()) => session.close().await,
-                        Err(error) => {
-                            debug!("a notify worker lost its session: {error}");
-                            engine.pause(backoff.next()).await;
-                        }
-                    }
-                }
+            let mut session = match WorkerSession::open(&engine.connector, name, LONGEST_HOLD).await
+            {
+                Ok(session) => session,
                 Err(error) => {
                     report::cannot_connect(&mut refused, "notify worker", &error);
+                    engine.pause(backoff.next()).await;
+                    continue;
+                }
+            };
+            if let Some(before) = &lost
+                && let Err(error) = before.mark(&engine, &session).await
+            {
+                debug!("the mark of a crash cannot be written: {error}");
+                engine.pause(backoff.next()).await;
+                continue;
+            }
+            if let Some(marked) = lost.take() {
+                engine.notify.quarantine.release(marked.ids());
+            }
+            backoff.reset();
+            engine.notify.floor.clear();
+            match self.serve(&mut session, &access).await {
+                Ok(()) => session.close().await,
+                Err(error) => {
+                    session.note(&error);
+                    debug!("a notify worker lost its session: {error}");
+                    let at_risk: Vec<i64> = self.at_risk.take().into_iter().collect();
+                    lost = Some(Lost::of(&session, at_risk).await);
                     engine.pause(backoff.next()).await;
                 }
             }
         }
     }
 
-    async fn serve(&self, session: &WorkerSession, access: &Access) -> Result<(), StepError> {
-        let engine = &self.engine;
+    /// Takes turns on one session until the drain, or until access to this database ends. `Err`: the session is of no more use.
+    async fn serve(
+        &mut self,
+        session: &mut WorkerSession,
+        access: &Access,
+    ) -> Result<(), StepError> {
+        let engine = Arc::clone(&self.engine);
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
         while !engine.shutdown.token.is_cancelled() && !access.has_ended() {
             match self.turn(session).await {
-                Ok(true) => {
-                    backoff.reset();
-                    engine.notify.found_work().await;
-                }
+                Ok(true) => backoff.reset(),
                 Ok(false) => {
                     let listener = engine.listener();
                     engine
@@ -91,6 +118,7 @@ impl NotifyWorker {
                         .await;
                 }
                 Err(error) if error.ends_session() || session.is_closed() => return Err(error),
+                Err(error) if error.misses_statement() => return Err(StepError::Spoiled),
                 Err(error) => {
                     warn!(
                         db.sqlstate = error.sqlstate().map(tokio_postgres::error::SqlState::code),
@@ -98,6 +126,7 @@ impl NotifyWorker {
                         "a step of the notify pool failed and is repeated"
                     );
                     session.rollback().await?;
+                    engine.notify.floor.clear();
                     engine.pause(backoff.next()).await;
                 }
             }
@@ -105,148 +134,47 @@ impl NotifyWorker {
         Ok(())
     }
 
-    /// Whether an event was resolved.
-    async fn turn(&self, session: &WorkerSession) -> Result<bool, StepError> {
-        for (id, lane) in self.candidates(session).await? {
-            if let Some(mut claimed) = claim_one(session, id, lane).await? {
-                return self.resolve(session, &mut claimed).await;
-            }
-        }
-        Ok(false)
-    }
-
-    /// Due events, from the beginning: the backlog of this pool is short, since sends are slow and few.
-    async fn candidates(
-        &self,
-        session: &WorkerSession,
-    ) -> Result<Vec<(i64, Option<i64>)>, StepError> {
-        let start = Key::MIN;
-        let served = &self.engine.served;
-        let parameters: [&(dyn ToSql + Sync); 6] = [
-            &CANDIDATES,
-            &start.run_at,
-            &start.id,
-            &session.node,
-            &served.include,
-            &served.exclude,
-        ];
-        let rows = session
-            .look(&session.statements.due_notify, &parameters)
-            .await?;
-        Ok(rows
-            .iter()
-            .map(|row| (row.get("id"), row.get("lane")))
-            .collect())
-    }
-
-    /// Resolves a claimed event: as the claim says, or by the state of the notifier. Whether anything was written.
-    async fn resolve(
-        &self,
-        session: &WorkerSession,
-        claimed: &mut Claimed,
-    ) -> Result<bool, StepError> {
-        let engine = &self.engine;
-        for event in std::mem::take(&mut claimed.attempts) {
-            let reason = unservable(&notifier(session).await?);
-            claimed.endings.push(failed(event, &reason));
-        }
-        let ending = claimed.endings.first().map(|ending| ending.id);
-        let Some(id) = ending.or_else(|| claimed.wrong_lane.first().copied()) else {
-            session.rollback().await?;
+    /// Whether there was an event to resolve.
+    async fn turn(&mut self, session: &mut WorkerSession) -> Result<bool, StepError> {
+        let engine = Arc::clone(&self.engine);
+        let Some(held) = claims::next(&engine, session, self.source).await? else {
             return Ok(false);
         };
-        let parameters: [&(dyn ToSql + Sync); 1] = [&id];
-        let lock = session
-            .client()
-            .query_opt(&session.statements.lock_notify, &parameters);
-        if within(ANSWER_LIMIT, lock).await?.is_none() {
-            // Resolved by somebody who did not ask for its claim lock (a person at psql): nothing is left to record.
-            session.rollback().await?;
-            return Ok(false);
-        }
-        settlement::settle(engine, session, claimed, None, Attempts::None)
-            .await
-            .map_err(|unsettled| unsettled.error)?;
-        report::endings(engine, &claimed.endings);
+        // Round the sources in turn, so that none starves the other.
+        self.source = match self.source {
+            Source::Lanes => Source::Alone,
+            Source::Batches | Source::Alone => Source::Lanes,
+        };
+        self.deliver(session, &held).await?;
         Ok(true)
     }
-}
 
-/// Claims one event. `None`, with no transaction open: it is claimed, finished or not due.
-async fn claim_one(
-    session: &WorkerSession,
-    id: i64,
-    lane: Option<i64>,
-) -> Result<Option<Claimed>, StepError> {
-    // The lane first: whoever has it may then take its head. A row without a lane takes its claim lock only.
-    const LOCK: &str = "SELECT CASE WHEN $2::bigint IS NULL OR pg_try_advisory_xact_lock($2) \
-         THEN pg_try_advisory_xact_lock(pgrelay._claim_key($1)) ELSE false END";
-    let parameters: [&(dyn ToSql + Sync); 2] = [&id, &lane];
-    let lock = async {
-        let ((), row) = futures_util::future::try_join(
-            session.begin(),
-            session.client().query_one(LOCK, &parameters),
-        )
-        .await?;
-        Ok(row.get(0))
-    };
-    if within(ANSWER_LIMIT, lock).await? {
-        // A statement of its own, so that it sees the row as the last holder of the lock left it.
-        let claimed = claim::notify(session, id).await?;
-        if claimed.taken > 0 {
-            return Ok(Some(claimed));
+    async fn deliver(
+        &mut self,
+        session: &mut WorkerSession,
+        held: &Held<'_>,
+    ) -> Result<(), StepError> {
+        let engine = &self.engine;
+        let id = held.event.id;
+        engine.notify.quarantine.keep(&[id]);
+        let mut delivery = Delivery {
+            engine,
+            session,
+            debug: &self.debug,
+            at_risk: false,
+        };
+        let result = delivery.run(&held.event).await;
+        let at_risk = delivery.at_risk;
+        let is_lost = match &result {
+            Ok(()) => false,
+            Err(error) => error.ends_session() || session.is_closed(),
+        };
+        if at_risk && is_lost {
+            // Kept from the siblings until its mark is written.
+            self.at_risk = Some(id);
+        } else {
+            engine.notify.quarantine.release(&[id]);
         }
-    }
-    session.rollback_empty().await?;
-    Ok(None)
-}
-
-/// A fresh look at the registry of companions.
-async fn notifier(session: &WorkerSession) -> Result<Notifier, StepError> {
-    const LOOK: &str = "SELECT c.version FROM pgrelay.companions AS c WHERE c.name = $1";
-    let row = within(ANSWER_LIMIT, session.client().query_opt(LOOK, &[&NOTIFIER])).await?;
-    Ok(row.map_or(Notifier::Absent, |row| Notifier::Installed {
-        version: row.get(0),
-    }))
-}
-
-/// Why an event cannot be sent, confirmed by a fresh look.
-fn unservable(notifier: &Notifier) -> String {
-    match notifier {
-        Notifier::Absent => {
-            format!("the notifier is not installed: pgrelay.companions has no row named {NOTIFIER}")
-        }
-        Notifier::Installed { version } => format!(
-            "the installed notifier {version} needs a Processor that sends notifications; this one, version {}, does not",
-            env!("CARGO_PKG_VERSION")
-        ),
-    }
-}
-
-fn failed(event: Event, reason: &str) -> Ending {
-    Ending {
-        id: event.id,
-        attempt: event.attempt(),
-        channel: event.channel,
-        verdict: Verdict::Failed,
-        sqlstate: None,
-        error: Some(super::error_text::storable(reason)),
-        served_by: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Notifier, unservable};
-
-    #[test]
-    fn the_reason_names_what_is_missing() {
-        assert_eq!(
-            unservable(&Notifier::Absent),
-            "the notifier is not installed: pgrelay.companions has no row named pg_relay_notifier"
-        );
-        let version = "1.0".to_owned();
-        let reason = unservable(&Notifier::Installed { version });
-        assert!(reason.contains("1.0") && reason.contains(env!("CARGO_PKG_VERSION")));
+        result
     }
 }

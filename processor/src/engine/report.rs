@@ -2,13 +2,16 @@
 
 use super::Engine;
 use super::event::Event;
+use super::notify::conclusion::Conclusion;
 use super::settle::{Ending, Failure};
-use super::step::OpenError;
+use super::step::{OpenError, StepError};
 use super::verdict::Verdict;
 use shared::db::connect::ConnectError;
+use shared::failure::Class;
 use shared::logging::repeat::Repeats;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
+use tokio_postgres::error::SqlState;
 use tracing::{debug, info, warn};
 
 /// Counters since the start.
@@ -119,4 +122,92 @@ pub fn endings(engine: &Engine, endings: &[Ending]) {
             "event {id} of {channel}: {status}, {reason}"
         );
     }
+}
+
+/// A notify event, or one attempt at it, was settled and committed. Neither the words of a server nor those of the notifier: they may quote what is sent.
+pub fn notification(engine: &Engine, event: &Event, notification: Option<i64>, end: &Conclusion) {
+    engine.counters.count(end.verdict);
+    let (id, channel, number) = (event.id, event.channel.as_str(), event.attempt());
+    let status = end.verdict.log_status();
+    let class = end.class.map(Class::as_str);
+    let milliseconds = end.took.as_secs_f64() * 1000.0;
+    // One line for each level, since a level is part of the place in the program.
+    macro_rules! line {
+        ($level:ident, $($text:tt)+) => {
+            $level!(
+                event.id = id,
+                channel.name = channel,
+                notification.id = notification,
+                attempt.number = number,
+                verdict = status,
+                failure.class = class,
+                transport = end.transport,
+                $($text)+
+            )
+        };
+    }
+    let kind = class.unwrap_or("no attempt");
+    match end.verdict {
+        Verdict::Done => line!(
+            debug,
+            "event {id} of {channel}: attempt {number} sent its notification in {milliseconds:.1} ms"
+        ),
+        Verdict::Retry(delay) => line!(
+            info,
+            "event {id} of {channel}: attempt {number} failed ({kind}), retried in {} s",
+            delay.as_secs()
+        ),
+        Verdict::Expired | Verdict::Invalid => {
+            line!(info, "event {id} of {channel}: {status} before an attempt");
+        }
+        Verdict::Failed | Verdict::RetriesExhausted => line!(
+            warn,
+            "event {id} of {channel}: attempt {number} ended as {status} ({kind}); pgrelay.log has the error"
+        ),
+    }
+}
+
+/// A notification was on its way when the claim of its event was lost.
+pub fn lost_during_send(notification: i64) {
+    warn!(
+        notification.id = notification,
+        "the database session was lost while notification {notification} was being sent: nothing is recorded, and its event is claimed again"
+    );
+}
+
+/// The settlement of a notify event failed and is tried again, without the notifier's part if that was the reason.
+pub fn settlement_failed(event: &Event, by_notifier: bool, error: &StepError) {
+    let id = event.id;
+    let state = error.sqlstate().map_or("none", SqlState::code);
+    let what = if by_notifier {
+        "set_status() of the notifier failed, its status is lost"
+    } else {
+        "its settlement failed and is tried again"
+    };
+    warn!(
+        event.id = id,
+        db.sqlstate = state,
+        "event {id} of {}: {what} (SQLSTATE {state})",
+        event.channel
+    );
+}
+
+/// Somebody who does not ask for claims (a person at psql) ended a notify event while it was sent.
+pub fn ended_elsewhere(event: &Event) {
+    let id = event.id;
+    warn!(
+        event.id = id,
+        "event {id} of {} was ended by somebody else while its notification was sent",
+        event.channel
+    );
+}
+
+/// COMMIT failed after a send, and the event is somebody else's by now.
+pub fn verdict_dropped(event: &Event) {
+    let id = event.id;
+    warn!(
+        event.id = id,
+        "event {id} of {} was claimed by somebody else before its verdict could be recorded: it may be sent once more",
+        event.channel
+    );
 }

@@ -3,6 +3,8 @@
 //! Two sets of settings alternate in it. Our own statements run under [`OWN_SETTINGS`], set for the transaction; an action runs under what
 //! RESET ALL returns to: the defaults of its role and database, and the start-up options of the session.
 
+mod start_up;
+
 use super::statements::Statements;
 use super::step::{ANSWER_LIMIT, OpenError, StepError, within};
 use super::wire::{Payload, Timestamp};
@@ -33,11 +35,6 @@ const RESET_OF_SUPERUSER: &str = "RESET SESSION AUTHORIZATION; ";
 /// Once for each transaction, since each of them costs a statement: session locks and topics an action left behind.
 const RELEASE_AND_COMMIT: &str = "SELECT pg_catalog.pg_advisory_unlock_all(); UNLISTEN *; COMMIT";
 
-/// What the action of a batch may take and wait for; a batch that hits these was no attempt. Without them, batches deadlock
-/// with each other and with well-behaved transactions of users.
-const BATCH_STATEMENT_TIMEOUT_MS: u32 = 250;
-const BATCH_LOCK_TIMEOUT_MS: u32 = 5;
-
 /// One worker's connection.
 #[derive(Debug)]
 pub struct WorkerSession {
@@ -61,7 +58,7 @@ impl WorkerSession {
         application: &str,
         longest_hold: Duration,
     ) -> Result<Self, OpenError> {
-        let settings = start_up_settings(longest_hold);
+        let settings = start_up::settings(longest_hold);
         let session = connector.connect(application, &settings).await?;
         let prepared = within(ANSWER_LIMIT, prepare(&session.client)).await?;
         let mut reset = RESET.to_owned();
@@ -244,28 +241,21 @@ impl WorkerSession {
         }
     }
 
+    /// Returns when the session is over, however long that takes.
+    pub async fn over(&self) {
+        self.session.farewell.closed().await;
+    }
+
+    /// Prepares our own statements once more, inside the held transaction: somebody's DEALLOCATE ALL took them away.
+    pub async fn prepare_again(&mut self) -> Result<(), StepError> {
+        self.statements = within(ANSWER_LIMIT, Statements::prepare(self.client())).await?;
+        Ok(())
+    }
+
     /// Says goodbye.
     pub async fn close(self) {
         self.session.close().await;
     }
-}
-
-fn start_up_settings(longest_hold: Duration) -> Vec<(&'static str, String)> {
-    vec![
-        ("statement_timeout", BATCH_STATEMENT_TIMEOUT_MS.to_string()),
-        ("lock_timeout", BATCH_LOCK_TIMEOUT_MS.to_string()),
-        // A Processor that stopped without closing its sockets lets go of its events after this.
-        (
-            "idle_in_transaction_session_timeout",
-            longest_hold.as_millis().to_string(),
-        ),
-        // And one that is gone lets go of them while an action runs: without it the server looks for its client only afterwards.
-        ("client_connection_check_interval", "1000".to_owned()),
-        ("idle_session_timeout", "0".to_owned()),
-        ("default_transaction_isolation", "read committed".to_owned()),
-        ("default_transaction_read_only", "off".to_owned()),
-        ("default_transaction_deferrable", "off".to_owned()),
-    ]
 }
 
 /// What a new session is asked for.

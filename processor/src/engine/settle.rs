@@ -68,7 +68,7 @@ impl Failure {
                 sqlstate: error.code().map(|state| state.code().to_owned()),
                 error: error_text::of_server_error(error),
             }),
-            StepError::Silent(_) | StepError::Spoiled => None,
+            StepError::Silent(_) | StepError::Spoiled | StepError::LostDuringSend => None,
         }
     }
 

@@ -49,10 +49,16 @@ statements! {
     settle_retry = "settle_retry.sql",
     /// Lane change.
     move_lane = "move_lane.sql",
-    /// Candidates of the notify pool.
-    due_notify = "due_notify.sql",
-    /// One event of the notify pool.
+    /// Claim lock of the next due event of the notify pool.
+    lock_notify_next = "lock_notify_next.sql",
+    /// Claim lock of the head of a lane of the notify pool.
+    lock_notify_head = "lock_notify_head.sql",
+    /// The event whose claim lock was taken.
     claim_notify = "claim_notify.sql" "claimed.sql",
-    /// Lock of a notify event at settlement.
+    /// Lanes of the first due events of the notify pool.
+    due_lanes_notify = "due_lanes_notify.sql",
+    /// Further lanes of the notify pool.
+    next_lanes_notify = "next_lanes_notify.sql",
+    /// Row lock of a notify event at settlement.
     lock_notify = "lock_notify.sql",
 }

@@ -20,6 +20,9 @@ pub enum StepError {
     /// An action dropped the statements this session had prepared; the session is given up.
     #[error("an action dropped the session's prepared statements")]
     Spoiled,
+    /// The session ended while a notification was on its way.
+    #[error("the session was lost during a send")]
+    LostDuringSend,
 }
 
 impl StepError {
@@ -28,7 +31,7 @@ impl StepError {
     pub fn sqlstate(&self) -> Option<&SqlState> {
         match self {
             Self::Reported(error) => error.code(),
-            Self::Silent(_) | Self::Spoiled => None,
+            Self::Silent(_) | Self::Spoiled | Self::LostDuringSend => None,
         }
     }
 
@@ -42,7 +45,7 @@ impl StepError {
                     Some(Severity::Fatal | Severity::Panic)
                 )
             }),
-            Self::Silent(_) | Self::Spoiled => true,
+            Self::Silent(_) | Self::Spoiled | Self::LostDuringSend => true,
         }
     }
 

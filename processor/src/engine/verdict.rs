@@ -1,7 +1,9 @@
 //! What an attempt comes to. Pure: evidence in, verdict out.
 
 use shared::db::sqlstate::Judgement;
+use shared::failure::Class;
 use std::time::Duration;
+use tokio_postgres::error::SqlState;
 
 /// The end of an event, or of one attempt at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,18 @@ impl Verdict {
             Self::Invalid => "invalid",
         }
     }
+
+    /// The word for the notifier's `set_status` (pg_relay_notifier: Status lifecycle).
+    #[must_use]
+    pub const fn notification_status(self) -> &'static str {
+        match self {
+            Self::Done => "sent",
+            Self::Retry(_) => "retry",
+            Self::RetriesExhausted | Self::Failed => "failed",
+            Self::Expired => "expired",
+            Self::Invalid => "invalid",
+        }
+    }
 }
 
 /// Pause before the retry whose `retry_count` will be `retry_count` (pg_relay: Retry Policy).
@@ -70,11 +84,44 @@ pub fn after_failure(judgement: Judgement, retry_count: i32, max_retries: i32) -
     }
 }
 
+/// The verdict on a failed attempt at a notification; `delay` is what its profile makes of the schedule.
+#[must_use]
+pub const fn after_failed_send(
+    class: Class,
+    retry_count: i32,
+    max_retries: i32,
+    delay: Duration,
+) -> Verdict {
+    match class {
+        Class::Transient if retry_count < max_retries => Verdict::Retry(delay),
+        Class::Transient => Verdict::RetriesExhausted,
+        Class::Permanent => Verdict::Failed,
+    }
+}
+
+/// What an error that a companion's function raised says: a conflict (40), a lack of resources (53), a lock not had (55) or an
+/// intervention, time limits included (57), may be over the next time.
+#[must_use]
+pub fn of_companion(state: Option<&SqlState>) -> Class {
+    let passes = |state: &SqlState| {
+        ["40", "53", "55", "57"]
+            .iter()
+            .any(|class| state.code().starts_with(class))
+    };
+    if state.is_some_and(passes) {
+        Class::Transient
+    } else {
+        Class::Permanent
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, after_failure, retry_delay};
+    use super::{Verdict, after_failed_send, after_failure, of_companion, retry_delay};
     use shared::db::sqlstate::Judgement;
+    use shared::failure::Class;
     use std::time::Duration;
+    use tokio_postgres::error::SqlState;
 
     #[test]
     fn the_schedule_is_three_five_then_ten_seconds() {
@@ -98,5 +145,31 @@ mod tests {
             Some(Verdict::Failed)
         );
         assert_eq!(after_failure(Judgement::NotJudged, 0, 1000), None);
+    }
+
+    #[test]
+    fn a_failed_send_is_retried_after_the_delay_of_its_profile() {
+        let delay = Duration::from_mins(5);
+        let verdict = |class, count, max| after_failed_send(class, count, max, delay);
+        assert_eq!(verdict(Class::Transient, 1, 2), Verdict::Retry(delay));
+        assert_eq!(verdict(Class::Transient, 2, 2), Verdict::RetriesExhausted);
+        assert_eq!(verdict(Class::Permanent, 0, 2), Verdict::Failed);
+    }
+
+    #[test]
+    fn errors_of_a_companion_pass_or_do_not() {
+        for (code, class) in [
+            ("40001", Class::Transient),
+            ("53200", Class::Transient),
+            ("55P03", Class::Transient),
+            ("57014", Class::Transient),
+            ("42883", Class::Permanent),
+            ("25006", Class::Permanent),
+            ("P0001", Class::Permanent),
+        ] {
+            let state = SqlState::from_code(code);
+            assert_eq!(of_companion(Some(&state)), class, "{code}");
+        }
+        assert_eq!(of_companion(None), Class::Permanent);
     }
 }

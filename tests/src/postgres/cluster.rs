@@ -221,7 +221,7 @@ pub(super) async fn run_to_end(command: Command) {
 }
 
 /// A port that nobody listens on. Somebody may take it before the server does; that is rare, and the start says so.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     listener
         .local_addr()

@@ -13,7 +13,7 @@ use crate::paths::is_alive;
 const DIRECTORY: &str = "pgrelay-test-";
 
 /// The owner's process id is part of the name, so that a later run can tell whether it still lives.
-pub(super) fn directory_prefix(owner: u32) -> String {
+pub(crate) fn directory_prefix(owner: u32) -> String {
     format!("{DIRECTORY}{owner}-")
 }
 

@@ -10,7 +10,9 @@ mod shared;
 pub mod supervisor;
 
 pub use binaries::Bindir;
+pub(crate) use cluster::free_port;
 pub use endpoint::Endpoint;
+pub(crate) use leftovers::directory_prefix;
 pub use private::{PrivateOptions, StopMode};
 pub use shared::{start_for as start_shared, stop as stop_shared};
 

@@ -4,6 +4,8 @@ WITH settled AS (
     UPDATE pgrelay.queue AS q
     SET status = 'done', finished_at = clock_timestamp()
     WHERE q.id = ANY ($1::bigint[])
+      -- A notify event is not locked while it is sent: who ended it meanwhile had the last word.
+      AND q.finished_at IS NULL
 )
 INSERT INTO pgrelay.log (queue_id, channel, attempt, status, started_at, elapsed_ms, processor, host, node)
 SELECT s.id, s.channel, s.attempt, 'ok', $6::timestamptz + s.started_ms * interval '1 millisecond', s.elapsed_ms, $7::uuid, $8::text, $9::text

@@ -9,6 +9,8 @@ WITH verdicts AS MATERIALIZED (
     SET status = v.queue_status, finished_at = clock_timestamp()
     FROM verdicts AS v
     WHERE q.id = v.id
+      -- See settle_done.
+      AND q.finished_at IS NULL
 )
 INSERT INTO pgrelay.log (queue_id, channel, attempt, status, sqlstate, error, served_by, started_at, elapsed_ms, processor, host, node)
 SELECT v.id, v.channel, v.attempt, v.log_status, v.sqlstate, v.error, v.served_by, $9::timestamptz, $10::double precision, $11::uuid, $12::text, $13::text

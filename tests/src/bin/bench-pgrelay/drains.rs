@@ -8,6 +8,7 @@ use fleet_tests::wait::SOON;
 use serde_json::json;
 use tokio_postgres::Client;
 
+use crate::mails;
 use crate::options::Options;
 use crate::pgbench::{self, Length};
 use crate::report::{Aim, Measurement, Report, median};
@@ -38,15 +39,18 @@ enum Burden {
     XidHeld,
     /// The claim of a notify event, held as long as that.
     NotifyHeld,
+    /// Every notify worker of the same Processor waits for a mail server that has fallen silent.
+    MailHeld,
 }
 
-const BURDENS: [(&str, Burden); 6] = [
+const BURDENS: [(&str, Burden); 7] = [
     ("drain_noop_future_1m", Burden::Future),
     ("drain_noop_8_workers", Burden::Workers(8)),
     ("drain_noop_16_workers", Burden::Workers(16)),
     ("drain_noop_behind_serial", Burden::BehindSerial),
     ("drain_noop_xid_held", Burden::XidHeld),
     ("drain_noop_notify_held", Burden::NotifyHeld),
+    ("drain_noop_mail_held", Burden::MailHeld),
 ];
 
 pub(crate) fn names() -> Vec<String> {
@@ -227,6 +231,9 @@ async fn burdened(server: &Server, options: &Options, burden: Burden) -> f64 {
             let claim = format!("SELECT pg_try_advisory_xact_lock(pgrelay._claim_key({id}))");
             _holder = Some(hold(&stage, &claim).await);
         }
+        Burden::MailHeld => {
+            return mails::drain_beside_silence(server, count(options), WORKERS).await;
+        }
     }
     drain(&stage, "noop", count(options), workers).await
 }
@@ -260,7 +267,7 @@ impl Burden {
         match self {
             Self::Future => options.scale(200_000, 1_000_000),
             Self::BehindSerial => options.scale(30_000, 100_000),
-            Self::Workers(_) | Self::XidHeld | Self::NotifyHeld => 0,
+            Self::Workers(_) | Self::XidHeld | Self::NotifyHeld | Self::MailHeld => 0,
         }
     }
 
@@ -276,6 +283,10 @@ impl Burden {
             Self::XidHeld => format!("no vacuum during this drain and one of {events} before it"),
             Self::NotifyHeld => format!(
                 "a notify event's claim held during this drain and one of {events} before it"
+            ),
+            Self::MailHeld => format!(
+                "{} notify workers of the same Processor wait for a silent mail server",
+                mails::WORKERS
             ),
         }
     }

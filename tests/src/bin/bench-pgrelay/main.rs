@@ -1,5 +1,5 @@
-//! Measures the queue: how fast it drains, how soon an action starts, what a call costs; and how fast the failure bouncer sweeps.
-//! `tests/bench` builds and runs it.
+//! Measures the queue: how fast it drains, how soon an action starts, what a call costs; how fast the failure bouncer sweeps, and how fast mail is
+//! sent. `tests/bench` builds and runs it.
 //!
 //! Everything is measured in one run on one throw-away server whose commits reach the disk, with release builds.
 //! Each number comes as a line of JSON on standard output, with what it is compared to and what it aims at. Machines differ, and so do
@@ -8,6 +8,7 @@
 mod drains;
 mod enqueue;
 mod latency;
+mod mails;
 mod options;
 mod pgbench;
 mod report;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         latency::names(),
         enqueue::names(),
         sweep::names(),
+        mails::names(),
     ]
     .concat();
     let options = match Options::parse(std::env::args().skip(1), &names) {
@@ -66,5 +68,6 @@ async fn measure(options: &Options) {
     latency::measure(&server, options, &mut report).await;
     enqueue::measure(&server, options, &mut report).await;
     sweep::measure(&server, options, &mut report).await;
+    mails::measure(&server, options, &mut report).await;
     report.summarise();
 }

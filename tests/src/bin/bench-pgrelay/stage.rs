@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use fleet_tests::daemon::Builder;
 use fleet_tests::database::Database;
 use fleet_tests::postgres::Server;
 use fleet_tests::processor::Processor;
@@ -65,11 +66,18 @@ impl Stage {
 
     /// A Processor with default settings but for its role and the number of its workers.
     pub(crate) async fn processor(&self, sql_workers: u16) -> Processor {
+        self.processor_with(|config| config.set("SQL_WORKERS", sql_workers))
+            .await
+    }
+
+    /// A Processor with default settings but for its role and what `change` changes.
+    pub(crate) async fn processor_with(
+        &self,
+        change: impl FnOnce(Builder) -> Builder,
+    ) -> Processor {
         Processor::with(&self.db, |config| {
-            config
-                .set_in("pepsi-postgres", "USER", ROLE)
-                .set("LOG_LEVEL", "warn")
-                .set("SQL_WORKERS", sql_workers)
+            let config = config.set_in("pepsi-postgres", "USER", ROLE);
+            change(config.set("LOG_LEVEL", "warn"))
         })
         .await
     }

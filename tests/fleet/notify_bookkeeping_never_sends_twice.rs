@@ -1,0 +1,186 @@
+//! What was sent once is not sent again because recording it failed: `set_status` may raise, hang, defer its complaint to COMMIT or spoil the session.
+
+use fleet_tests::database::Database;
+use fleet_tests::processor::Processor;
+use fleet_tests::wait;
+
+use crate::notify_receiver::Receiver;
+use crate::notify_recorder::{
+    before_fetch, before_set_status, database, enqueue, finished, log, statuses, store, told,
+};
+use crate::steps::ended;
+
+/// Sends notification 7, and expects one request and one attempt that the queue calls well.
+async fn sent_once(db: &Database) -> Processor {
+    let receiver = Receiver::start(&[]).await;
+    store(db, 7, "webhook", &receiver.profile()).await;
+    let processor = Processor::start(db).await;
+    let event = enqueue(db, 7).await;
+    assert_eq!(ended(db, event).await, "done");
+    assert_eq!(receiver.requests().len(), 1);
+    assert_eq!(log(db, 7).await, [("ok".to_owned(), 1, None)]);
+    processor
+}
+
+#[tokio::test]
+async fn a_raising_set_status_loses_its_own_write() {
+    let db = database().await;
+    before_set_status(&db, "RAISE EXCEPTION 'zanzibar' USING ERRCODE = 'ZZ001'").await;
+    let mut processor = sent_once(&db).await;
+    let warning = "set_status() of the notifier failed, its status is lost (SQLSTATE ZZ001)";
+    processor.wait_for_log(warning, wait::SOON).await;
+    assert!(
+        !processor.logs().contains("zanzibar"),
+        "its words are in the log"
+    );
+    assert_eq!(statuses(&db, 7).await, []);
+}
+
+#[tokio::test]
+async fn a_set_status_that_is_gone_loses_it_too() {
+    let db = database().await;
+    before_fetch(&db, "NULL").await;
+    let receiver = Receiver::closed(&[]).await;
+    store(&db, 7, "webhook", &receiver.profile()).await;
+    let _processor = Processor::start(&db).await;
+    let event = enqueue(&db, 7).await;
+    receiver.wait_for(1).await;
+    db.execute("DROP FUNCTION recorder.set_status").await;
+    receiver.open();
+    assert_eq!(ended(&db, event).await, "done");
+    assert_eq!(receiver.requests().len(), 1);
+}
+
+/// A complaint about every row of `table`, deferred to COMMIT.
+fn complain_about(table: &str) -> String {
+    format!(
+        "CREATE FUNCTION recorder.complain() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'ZZ001'; END $$;
+         CREATE CONSTRAINT TRIGGER complaint AFTER INSERT ON {table} DEFERRABLE INITIALLY DEFERRED
+             FOR EACH ROW EXECUTE FUNCTION recorder.complain()"
+    )
+}
+
+#[tokio::test]
+async fn a_complaint_that_is_deferred_to_commit_is_heard_before() {
+    let db = database().await;
+    db.execute(&complain_about("recorder.calls")).await;
+    let mut processor = sent_once(&db).await;
+    let warning = "set_status() of the notifier failed, its status is lost (SQLSTATE ZZ001)";
+    processor.wait_for_log(warning, wait::SOON).await;
+    assert_eq!(statuses(&db, 7).await, []);
+}
+
+#[tokio::test]
+async fn one_that_comes_up_in_commit_itself_costs_the_status_too() {
+    let db = database().await;
+    db.execute(&format!(
+        "CREATE TABLE recorder.later (id bigint); {};
+         CREATE FUNCTION recorder.put_off() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             SET CONSTRAINTS ALL DEFERRED; INSERT INTO recorder.later VALUES (new.id); RETURN NULL;
+         END $$;
+         CREATE CONSTRAINT TRIGGER put_off AFTER INSERT ON recorder.calls DEFERRABLE INITIALLY DEFERRED
+             FOR EACH ROW EXECUTE FUNCTION recorder.put_off()",
+        complain_about("recorder.later")
+    ))
+    .await;
+    let mut processor = sent_once(&db).await;
+    let warning = "its settlement failed and is tried again (SQLSTATE ZZ001)";
+    processor.wait_for_log(warning, wait::SOON).await;
+    assert_eq!(statuses(&db, 7).await, []);
+}
+
+#[tokio::test]
+async fn a_hanging_set_status_is_given_up() {
+    let db = database().await;
+    before_set_status(&db, "PERFORM pg_sleep(3600)").await;
+    sent_once(&db).await;
+    assert_eq!(statuses(&db, 7).await, []);
+}
+
+#[tokio::test]
+async fn prepared_statements_that_the_notifier_dropped_are_prepared_again() {
+    let db = database().await;
+    before_fetch(&db, "EXECUTE 'DEALLOCATE ALL'").await;
+    sent_once(&db).await;
+    assert_eq!(statuses(&db, 7).await, told(&[("sent", 1)]));
+}
+
+#[tokio::test]
+async fn settings_and_roles_that_the_notifier_leaves_behind_are_gone() {
+    let db = database().await;
+    db.execute("CREATE SCHEMA evil; CREATE FUNCTION evil.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::timestamptz'")
+        .await;
+    before_set_status(
+        &db,
+        "PERFORM set_config('search_path', 'evil', false), set_config('statement_timeout', '1', false), set_config('default_transaction_read_only', 'on', false)",
+    )
+    .await;
+    let _processor = sent_once(&db).await;
+    for id in 8..20 {
+        let receiver = Receiver::start(&[]).await;
+        store(&db, id, "webhook", &receiver.profile()).await;
+        enqueue(&db, id).await;
+        finished(&db, id).await;
+        assert_eq!(statuses(&db, id).await, told(&[("sent", 1)]));
+    }
+}
+
+#[tokio::test]
+async fn a_locked_row_is_waited_for_with_the_claim_in_hand() {
+    let db = database().await;
+    let receiver = Receiver::closed(&[]).await;
+    store(&db, 7, "webhook", &receiver.profile()).await;
+    let mut processor = Processor::start(&db).await;
+    let event = enqueue(&db, 7).await;
+    receiver.wait_for(1).await;
+    let mut somebody = db.connect().await;
+    let lock = somebody.transaction().await.expect("a transaction");
+    let sql = "SELECT FROM pgrelay.queue WHERE id = $1 FOR UPDATE";
+    lock.execute(sql, &[&event]).await.expect("the row");
+    receiver.open();
+    let waiting = "its settlement failed and is tried again (SQLSTATE 55P03)";
+    processor.wait_for_log(waiting, wait::SOON).await;
+    lock.rollback().await.expect("the lock to be let go");
+    assert_eq!(ended(&db, event).await, "done");
+    assert_eq!(receiver.requests().len(), 1);
+    assert_eq!(statuses(&db, 7).await, told(&[("sent", 1)]));
+}
+
+#[tokio::test]
+async fn who_ends_the_event_meanwhile_has_the_last_word_and_the_attempt_is_recorded() {
+    for (answer, told_status, logged) in [(204, "sent", "ok"), (503, "failed", "error")] {
+        let db = database().await;
+        let receiver = Receiver::closed(&[answer]).await;
+        store(&db, 7, "webhook", &receiver.profile()).await;
+        let mut processor = Processor::start(&db).await;
+        let event = enqueue(&db, 7).await;
+        receiver.wait_for(1).await;
+        let end = "UPDATE pgrelay.queue SET status = 'expired', finished_at = now() WHERE status = 'pending'";
+        db.execute(end).await;
+        receiver.open();
+        let warning = "was ended by somebody else";
+        processor.wait_for_log(warning, wait::SOON).await;
+        assert_eq!(statuses(&db, 7).await, told(&[(told_status, 1)]));
+        assert_eq!(ended(&db, event).await, "expired");
+        let log = log(&db, 7).await;
+        assert_eq!(log.len(), 1, "no retry follows: {log:?}");
+        assert_eq!(log[0].0, logged);
+    }
+}
+
+#[tokio::test]
+async fn a_notifier_that_takes_the_session_down_sends_three_times_and_no_more() {
+    let db = database().await;
+    before_set_status(&db, "PERFORM pg_terminate_backend(pg_backend_pid())").await;
+    let receiver = Receiver::start(&[]).await;
+    store(&db, 7, "webhook", &receiver.profile()).await;
+    let _processor = Processor::start(&db).await;
+    let event = enqueue(&db, 7).await;
+    assert_eq!(ended(&db, event).await, "error");
+    assert_eq!(receiver.requests().len(), 3);
+    let error = log(&db, 7).await.remove(0).2.unwrap();
+    assert!(
+        error.contains("the database session was lost 4 times"),
+        "{error}"
+    );
+}
