@@ -23,9 +23,15 @@ async fn a_restart() {
         ingress::wait_until_bounced(&db, id, wait::SOON).await;
     }
     assert_eq!(bouncer.exit_code(), None);
-    // Each loss is told, and each return; not every try in between.
-    let log = bouncer.logs();
-    assert_eq!(log.matches("bouncing again").count(), 2, "{log}");
+    // Each loss is told, and each return, which may be a moment after the row has moved; not every try in between.
+    let told = wait::until("both returns to be told", wait::SOON, || async {
+        let log = bouncer.logs();
+        match log.matches("bouncing again").count() {
+            2 => Ok(log),
+            seen => Err(format!("{seen} in\n{log}")),
+        }
+    });
+    let log = told.await;
     assert!(log.lines().count() < 30, "{log}");
 }
 
