@@ -32,6 +32,8 @@ enum Reason {
     NoAccount,
     #[error("that is root again; name an account without privileges")]
     IsRoot,
+    #[error("it is in the group of root (gid 0); name an account without privileges")]
+    HasRootGroup,
     #[error("{call}: {source}")]
     Refused {
         call: &'static str,
@@ -69,6 +71,10 @@ fn become_account(name: &str) -> Result<(), Reason> {
     }
     let login = CString::new(name).map_err(|_| Reason::NoAccount)?;
     let (uid, gid) = (account.uid, account.gid);
+    let groups = getgrouplist(&login, gid).map_err(refused("getgrouplist"))?;
+    if groups.contains(&Gid::from_raw(0)) {
+        return Err(Reason::HasRootGroup);
+    }
     initgroups(&login, gid).map_err(refused("initgroups"))?;
     setresgid(gid, gid, gid).map_err(refused("setresgid"))?;
     setresuid(uid, uid, uid).map_err(refused("setresuid"))?;

@@ -11,8 +11,7 @@ const ACCOUNT: &str = "nobody";
 #[test]
 fn whatever_is_tried() {
     if !Uid::effective().is_root() {
-        println!("SKIPPED: the test does not run as root");
-        return;
+        fleet_tests::skip!("root", "the test does not run as root");
     }
     // For root's eyes only, as a configuration file may be.
     let secret = "/etc/shadow";

@@ -60,7 +60,12 @@ fn start(cli: &Cli) -> Exit {
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => runtime.block_on(dispatch(cli, settings, log)),
+        Ok(runtime) => {
+            let exit = runtime.block_on(dispatch(cli, settings, log));
+            // Not dropped: that would wait for a look-up of a name, which nothing can break off.
+            runtime.shutdown_background();
+            exit
+        }
         Err(error) => {
             eprintln!("pg-relay-processor: the runtime cannot be started: {error}");
             Exit::Bug

@@ -12,7 +12,7 @@ use fleet_tests::postgres::{PrivateOptions, Server};
 use fleet_tests::{skip, wait};
 use nix::unistd::{User, getgrouplist};
 
-use crate::ingress;
+use crate::{ingress, mounted};
 
 /// The account that servers of the tests run as; it can reach their sockets, and is the superuser by peer authentication.
 const SERVICE: &str = "postgres";
@@ -189,4 +189,79 @@ async fn run_as_nobody(builder: fleet_tests::daemon::Builder) -> Output {
         chown -R nobody "$copy"
         setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups "$copy/bouncer" --config "$copy/pepsi.conf" --once"#;
     builder.through(&["sh", "-c", shell]).run().await
+}
+
+#[tokio::test]
+async fn and_no_account_with_the_group_of_root_will_do() {
+    let accounts = tempfile::NamedTempFile::new().expect("a file");
+    let known = std::fs::read_to_string("/etc/passwd").expect("the accounts");
+    let text = format!("{known}half:x:4321:0::/nonexistent:/usr/sbin/nologin\n");
+    std::fs::write(&accounts, text).expect("the accounts and one more");
+    std::fs::set_permissions(
+        &accounts,
+        std::os::unix::fs::PermissionsExt::from_mode(0o644),
+    )
+    .expect("a file for everybody");
+    let Some(launcher) = mounted::launcher(accounts.path(), "/etc/passwd") else {
+        skip!("root", "no mount namespace may be made");
+    };
+    let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
+    let output = run_unconnected(|builder| builder.set("USER", "half").through(&launcher)).await;
+    assert_eq!(output.code, 77, "{output}");
+    assert!(
+        output.stderr.contains("it is in the group of root"),
+        "{output}"
+    );
+}
+
+/// The capabilities that a unit leaves to its process, as setpriv names them.
+fn bounding_set(unit: &str) -> String {
+    let path = format!("{}/../systemd/{unit}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("the unit");
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
+    let names = line.expect("a set").split_whitespace();
+    let names = names.map(|name| name.trim_start_matches("CAP_").to_lowercase());
+    names.fold("-all".to_owned(), |set, name| format!("{set},+{name}"))
+}
+
+#[tokio::test]
+async fn and_reads_a_password_of_another_account_as_its_unit_starts_it() {
+    if !starts_as_root() || Command::new("setpriv").arg("--version").output().is_err() {
+        skip!(
+            "root",
+            "the tests do not run as root, or setpriv is not installed"
+        );
+    }
+    let db = bouncer::database().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let password = directory.path().join("password");
+    std::fs::write(&password, "swordfish").expect("a password");
+    std::fs::set_permissions(
+        &password,
+        std::os::unix::fs::PermissionsExt::from_mode(0o600),
+    )
+    .expect("a file for its owner");
+    let owner = User::from_name(SERVICE).expect("the accounts").expect("it");
+    for path in [password.as_path(), directory.path()] {
+        std::os::unix::fs::chown(path, Some(owner.uid.as_raw()), None).expect("another owner");
+    }
+    for unit in [
+        "pepsi-failure-bouncer.service",
+        "pepsi-failure-bouncer-once.service",
+    ] {
+        let set = bounding_set(unit);
+        let output = bouncer::builder(&db)
+            .set_in(
+                "pepsi-postgres",
+                "PASSWORD_FILE",
+                password.display().to_string(),
+            )
+            .through(&["setpriv", "--bounding-set", &set, "--inh-caps", "-all"])
+            .arg("--once")
+            .run()
+            .await;
+        assert_eq!(output.code, 0, "{unit}: {output}");
+    }
 }

@@ -75,6 +75,7 @@ mod mail_steps;
 mod mail_survives_crashes_with_its_id;
 mod mail_travels_encrypted_or_not_at_all;
 mod mistakes_of_callers_raise_our_own_sqlstates;
+mod mounted;
 mod nothing_is_lost_or_doubled_by_crashes;
 mod notifier_cancel_stops_what_has_not_begun;
 mod notifier_db;
