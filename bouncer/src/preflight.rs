@@ -1,6 +1,7 @@
 //! Whether `pepsi.ingress` is there and can be worked with, whoever made it: id, stage and status with types that will do, and the rights
 //! to read the three and to change the last two. What passes is a session that is ready to bounce.
 
+mod surroundings;
 mod types;
 
 use crate::PROGRAM;
@@ -11,10 +12,8 @@ use shared::finding::{Finding, any_blocks};
 use shared::oneshot::{self, DatabaseError, Whereabouts};
 use tokio_postgres::Client;
 
-/// Neither a hostile default nor wrong statistics decide how a batch is found: by index where there is one. A table that is being altered
-/// is not waited for as long as a statement may take.
-const SETTINGS: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; SET jit = off; \
-     SET plan_cache_mode = auto; SET lock_timeout = '5s'";
+/// No hostile default decides how a batch is found. A table that is being altered is not waited for as long as a statement may take.
+const SETTINGS: &str = "SET jit = off; SET plan_cache_mode = auto; SET lock_timeout = '5s'";
 
 /// What was found.
 #[derive(Debug)]
@@ -51,7 +50,7 @@ pub async fn run(connector: &Connector, bounce: &Bounce) -> Result<Looked, Datab
     let columns = columns(&session.client, &table, &who, &mut findings).await?;
     if let Some(columns) = &columns {
         findings.extend(types::unusable(&session.client, columns, bounce).await?);
-        findings.extend(surroundings(&session.client, &table).await?);
+        findings.extend(surroundings::look(&session.client, table.oid, bounce.states).await?);
     }
     findings.sort_by_key(|finding| finding.severity);
     match columns {
@@ -189,42 +188,4 @@ async fn columns(
         stage: types.next().unwrap_or_default(),
         status: types.next().unwrap_or_default(),
     }))
-}
-
-/// What the bouncer works with, but not well.
-async fn surroundings(client: &Client, table: &Table) -> Result<Vec<Finding>, DatabaseError> {
-    let row = client
-        .query_one(include_str!("sql/surroundings.sql"), &[&table.oid])
-        .await
-        .map_err(DatabaseError::statement("looking at triggers and indexes"))?;
-    let (trigger, index, policies): (bool, bool, bool) = (row.get(0), row.get(1), row.get(2));
-    let mut findings = Vec::new();
-    if !trigger {
-        findings.push(
-            Finding::warning(
-                "bounce:trigger",
-                "pepsi.ingress has no enabled trigger ingress_failed_notify: messages wait for a sweep",
-            )
-            .hint("have it notify topic ingress_failed with the id of each row that becomes failed or timeout"),
-        );
-    }
-    if !index {
-        findings.push(
-            Finding::warning(
-                "bounce:index",
-                "no index of pepsi.ingress begins with id: every batch reads the whole table",
-            )
-            .hint("CREATE INDEX CONCURRENTLY ON pepsi.ingress (id) WHERE status IN ('failed', 'timeout')"),
-        );
-    }
-    if policies {
-        findings.push(
-            Finding::warning(
-                "bounce:row-security",
-                "row level security is in force for this role: rows that its policies hide are never bounced",
-            )
-            .hint("let a policy show it every row, or give it BYPASSRLS"),
-        );
-    }
-    Ok(findings)
 }

@@ -19,6 +19,7 @@ const THEIRS: &str = "
         status pepsi.state NOT NULL,
         stage varchar(20)
     );
+    CREATE INDEX ON pepsi.ingress (status);
     CREATE FUNCTION pepsi.wake() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         PERFORM pg_notify('ingress_failed', NEW.id::text);
@@ -171,4 +172,92 @@ async fn while_our_own_is_installed_once() {
         .await;
     let result: Value = serde_json::from_str(&check.stdout).expect("one JSON object");
     assert_eq!(result, serde_json::json!({"ready": true, "findings": []}));
+}
+
+#[tokio::test]
+async fn by_whatever_index_leads_to_what_is_stuck() {
+    let db = Database::empty().await;
+    db.execute(
+        "CREATE SCHEMA pepsi;
+         CREATE TABLE pepsi.ingress (id bigint PRIMARY KEY, stage text, status text);
+         INSERT INTO pepsi.ingress
+         SELECT n, 'relay', CASE WHEN n > 19990 THEN 'failed' ELSE 'done' END FROM generate_series(1, 20000) AS n;",
+    )
+    .await;
+    let builder = || bouncer::builder(&db).set_in("pepsi-postgres", "USER", db.endpoint().user());
+    let warning = "no index of pepsi.ingress leads to stuck messages";
+    let check = builder().arg("--check").run().await;
+    assert!(check.stdout.contains(warning), "{check}");
+    db.execute("CREATE INDEX by_status ON pepsi.ingress (status); ANALYZE pepsi.ingress")
+        .await;
+    let check = builder().arg("--check").run().await;
+    assert!(!check.stdout.contains(warning), "{check}");
+    let once = builder().arg("--once").run().await;
+    assert_eq!(once.code, 0, "{once}");
+    // Reported when the session has ended.
+    let read = "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'by_status' AND idx_tup_read > 0";
+    wait::until("the index to have been read", wait::SOON, || async {
+        if db.rows(read, &[]).await.is_empty() {
+            Err("not read")
+        } else {
+            Ok(())
+        }
+    })
+    .await;
+    let walked =
+        "SELECT idx_tup_read < 1000 FROM pg_stat_user_indexes WHERE indexrelname = 'ingress_pkey'";
+    assert!(
+        db.query_one::<bool>(walked, &[]).await,
+        "the whole key was walked"
+    );
+}
+
+#[tokio::test]
+async fn and_an_id_that_may_be_absent_is_warned_of() {
+    let db = Database::empty().await;
+    db.execute(
+        "CREATE SCHEMA pepsi; CREATE TABLE pepsi.ingress (id bigint, stage text, status text)",
+    )
+    .await;
+    let builder = bouncer::builder(&db).set_in("pepsi-postgres", "USER", db.endpoint().user());
+    let check = builder.arg("--check").run().await;
+    assert!(
+        check
+            .stdout
+            .contains("column id of pepsi.ingress can be NULL"),
+        "{check}"
+    );
+}
+
+/// The planner is bound only to an index that holds what is stuck, by id.
+#[tokio::test]
+async fn and_not_every_index_is_one_of_stuck_messages() {
+    let db = Database::empty().await;
+    db.execute("CREATE SCHEMA pepsi; CREATE TABLE pepsi.ingress (id bigint NOT NULL, stage text, status varchar(9))")
+        .await;
+    let stuck = "status IN ('failed', 'timeout')";
+    for (index, bound, serves) in [
+        (format!("(id) WHERE {stuck}"), true, true),
+        ("(id)".to_owned(), false, false),
+        ("(status, id)".to_owned(), false, true),
+        (format!("(status) WHERE {stuck}"), false, true),
+        (format!("(stage) WHERE {stuck}"), false, false),
+        ("(id) WHERE status = 'failed'".to_owned(), false, false),
+        (
+            format!("(id) WHERE {stuck} AND stage = 'relay'"),
+            false,
+            false,
+        ),
+        (format!("(id) WHERE NOT {stuck}"), false, false),
+    ] {
+        db.execute(&format!("CREATE INDEX it ON pepsi.ingress {index}"))
+            .await;
+        let sql = include_str!("../../bouncer/src/sql/surroundings.sql")
+            .replace("$1::oid", "'pepsi.ingress'::regclass")
+            .replace("$2", "$1");
+        let rows = db.rows(&sql, &[&vec!["'failed'", "'timeout'"]]).await;
+        let found: (bool, bool) = (rows[0].get(1), rows[0].get(2));
+        assert_eq!(found, (bound, serves), "{index}");
+        db.execute("DROP INDEX pepsi.it").await;
+    }
 }
