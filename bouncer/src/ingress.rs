@@ -6,25 +6,34 @@
 //! however long vacuum is held up.
 
 mod batch;
+mod blame;
 mod one_by_one;
+mod refusals;
 
 pub use batch::{Batch, Moved, Refused};
+pub use refusals::Refusals;
 
 use crate::cli::States;
 use crate::report::BounceError;
-use batch::{is_timeout, moved};
+use batch::{is_timeout, locked};
+use blame::{Blame, blame};
 use shared::db::connect::Session;
 use shared::oneshot::DatabaseError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement, ToStatement};
+use tracing::debug;
 
 /// The rows one transaction moves, and so locks, at most.
 pub const BATCH: usize = 1_000;
 
 /// The server ends a statement after 30 s; an answer that takes longer will not come.
 const ANSWER_LIMIT: Duration = Duration::from_secs(40);
+/// A batch that took longer may not be doubled: the next one would come near the server's limit.
+const QUICK: Duration = Duration::from_secs(7);
+/// How often a batch is tried that runs into somebody else's transaction, such as a row that is moved to another partition.
+const TRIES: u32 = 5;
 /// For a statement that asks nothing of the server.
 const PING_LIMIT: Duration = Duration::from_secs(5);
 
@@ -59,6 +68,8 @@ pub struct Ingress {
     count: Statement,
     peek_first: String,
     peek_next: String,
+    /// Of the next batch: [`BATCH`], or less where that many take too long.
+    size: i64,
 }
 
 /// How many messages are stuck.
@@ -102,51 +113,56 @@ impl Ingress {
             count,
             peek_first: peek.replace("{after}", ""),
             peek_next: peek.replace("{after}", &behind),
+            size: largest(),
         })
     }
 
-    /// Moves the first stuck messages behind `after`, or from the beginning.
-    pub async fn bounce_next(&self, after: Option<&str>) -> Result<Batch, BounceError> {
-        match self.bounce_together(after).await {
-            Err(BounceError::Refused { .. }) => self.one_by_one(after).await,
-            batch => batch,
+    /// Moves the first stuck messages behind `after`, or from the beginning. A batch that the server cuts short is halved.
+    pub async fn bounce_next(&mut self, after: Option<&str>) -> Result<Batch, BounceError> {
+        loop {
+            let began = Instant::now();
+            match self.bounce_together(after).await {
+                Err(BounceError::Refused { sqlstate })
+                    if sqlstate == SqlState::QUERY_CANCELED.code() && self.size > 1 =>
+                {
+                    self.size /= 2;
+                    debug!("a batch took too long, the next is of {}", self.size);
+                }
+                Err(BounceError::Refused { .. }) => return self.one_by_one(after).await,
+                batch => {
+                    if began.elapsed() < QUICK {
+                        self.size = self.size.saturating_mul(2).min(largest());
+                    }
+                    return batch;
+                }
+            }
         }
     }
 
     async fn bounce_together(&self, after: Option<&str>) -> Result<Batch, BounceError> {
-        let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
         let (statement, parameters): (_, Vec<&(dyn ToSql + Sync)>) = match &after {
-            None => (&self.first, vec![&self.stage, &limit]),
-            Some(after) => (&self.next, vec![&self.stage, &limit, after]),
+            None => (&self.first, vec![&self.stage, &self.size]),
+            Some(after) => (&self.next, vec![&self.stage, &self.size, after]),
         };
-        let rows = self
-            .query("bouncing messages", statement, &parameters)
-            .await?;
+        let rows = self.bounce(statement, &parameters).await?;
         // One row short of the limit, and the table has come to its end.
-        let is_full = |row: &&Row| row.get::<_, i64>(2) == limit;
+        let is_full = i64::try_from(locked(&rows)) == Ok(self.size);
         Ok(Batch {
-            moved: moved(&rows),
-            refused: Vec::new(),
-            next: rows.first().filter(is_full).and_then(|row| row.get(3)),
+            next: rows.first().filter(|_| is_full).and_then(|row| row.get(3)),
+            ..Batch::of(&rows)
         })
     }
 
     /// Moves those of the messages `ids` that are stuck, all or none: an id that is none counts as a refusal.
     pub async fn bounce_ids(&self, ids: &[String]) -> Result<Batch, BounceError> {
-        let rows = self
-            .query("bouncing messages", &self.by_id, &[&self.stage, &ids])
-            .await?;
-        Ok(Batch {
-            moved: moved(&rows),
-            refused: Vec::new(),
-            next: None,
-        })
+        let rows = self.bounce(&self.by_id, &[&self.stage, &ids]).await?;
+        Ok(Batch::of(&rows))
     }
 
     /// Counts without changing anything.
     pub async fn count(&self) -> Result<Stuck, BounceError> {
         let rows = self
-            .query("counting stuck messages", &self.count, &[&self.stage])
+            .ask("counting stuck messages", &self.count, &[&self.stage])
             .await?;
         let mut stuck = Stuck::default();
         for row in rows {
@@ -189,7 +205,29 @@ impl Ingress {
         self.session.close().await;
     }
 
-    async fn query<S: ToStatement + ?Sized>(
+    /// One statement that moves messages, again while only chance is to blame. What goes on failing is the table's refusal.
+    async fn bounce(
+        &self,
+        statement: &Statement,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, BounceError> {
+        let mut tries = 1;
+        loop {
+            let failed = match self.ask("bouncing messages", statement, parameters).await {
+                Err(BounceError::Server { doing, sqlstate }) => (doing, sqlstate),
+                answer => return answer,
+            };
+            let (doing, sqlstate) = failed;
+            match blame(&SqlState::from_code(&sqlstate)) {
+                Blame::Chance if tries < TRIES => tries += 1,
+                Blame::Chance | Blame::Table => return Err(BounceError::Refused { sqlstate }),
+                Blame::Server => return Err(BounceError::Server { doing, sqlstate }),
+            }
+        }
+    }
+
+    /// One statement. The server's words are left out of its error: triggers, policies and constraints may have it quote a message.
+    async fn ask<S: ToStatement + ?Sized>(
         &self,
         doing: &'static str,
         statement: &S,
@@ -204,8 +242,9 @@ impl Ingress {
             })?;
         answer.map_err(|error| {
             self.session.farewell.note(&error);
-            match error.code().filter(|code| is_the_tables_own(code)) {
-                Some(code) => BounceError::Refused {
+            match error.code() {
+                Some(code) => BounceError::Server {
+                    doing,
                     sqlstate: code.code().to_owned(),
                 },
                 None => DatabaseError::statement(doing)(error).into(),
@@ -214,11 +253,9 @@ impl Ingress {
     }
 }
 
-/// What constraints, triggers and types of a table say: data exceptions, violations, and what PL/pgSQL raises.
-fn is_the_tables_own(code: &SqlState) -> bool {
-    ["22", "23", "27", "44", "P0"]
-        .iter()
-        .any(|class| code.code().starts_with(class))
+/// [`BATCH`] as the server counts.
+fn largest() -> i64 {
+    i64::try_from(BATCH).unwrap_or(i64::MAX)
 }
 
 /// Puts the types and the states into a statement. The types come from the catalog, which quotes them; the states are our own.

@@ -5,7 +5,7 @@
 
 mod progress;
 
-use crate::ingress::{Bounce, Ingress};
+use crate::ingress::{Bounce, Ingress, Moved, Refusals};
 use crate::preflight;
 use crate::report::{BounceError, Outcome, Tally};
 use progress::Progress;
@@ -23,7 +23,7 @@ pub async fn sweep(
     json: bool,
 ) -> Result<Report, BounceError> {
     let looked = preflight::run(connector, bounce).await?;
-    let Some(ingress) = looked.ingress else {
+    let Some(mut ingress) = looked.ingress else {
         return Err(BounceError::Blocked(looked.findings));
     };
     for finding in &looked.findings {
@@ -32,7 +32,7 @@ pub async fn sweep(
     let (tally, complete) = if dry_run {
         (None, true)
     } else {
-        let (tally, complete) = all_batches(&ingress).await?;
+        let (tally, complete) = all_batches(&mut ingress).await?;
         (Some(tally), complete)
     };
     let stuck = ingress.count().await?;
@@ -55,27 +55,29 @@ pub async fn sweep(
 }
 
 /// Also says whether the table let everything go.
-async fn all_batches(ingress: &Ingress) -> Result<(Tally, bool), BounceError> {
-    let mut complete = true;
+async fn all_batches(ingress: &mut Ingress) -> Result<(Tally, bool), BounceError> {
+    let mut refusals = Refusals::default();
     let mut tally = Tally::default();
     let mut progress = Progress::new();
     let mut after = None;
     loop {
         let batch = ingress.bounce_next(after.as_deref()).await?;
         tally.add(&batch);
-        for message in &batch.moved {
-            debug!(ingress.id = %message.id, "message {} bounced", message.id);
-        }
-        if let Some(refused) = batch.refused.first() {
-            complete = false;
-            warn!("{}", refused.line(batch.refused.len()));
+        refusals.add(&batch);
+        for id in batch.moved.iter().map(Moved::shown) {
+            debug!(ingress.id = %id, "message {id} bounced");
         }
         progress.show(tally);
         match batch.next {
             Some(next) => after = Some(next),
-            None => return Ok((tally, complete)),
+            None => break,
         }
     }
+    refusals.verdict()?;
+    for line in refusals.lines() {
+        warn!("{line}");
+    }
+    Ok((tally, refusals.is_empty()))
 }
 
 /// The findings of the preflight.

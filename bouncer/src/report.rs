@@ -3,8 +3,9 @@
 use serde::Serialize;
 use shared::exit::Exit;
 use shared::finding::Finding;
-use shared::oneshot::{Complaint, DatabaseError};
+use shared::oneshot::{Complaint, DatabaseError, exit_for};
 use thiserror::Error;
+use tokio_postgres::error::SqlState;
 
 use crate::ingress::Batch;
 
@@ -110,6 +111,14 @@ pub enum BounceError {
     /// The preflight found what keeps the bouncer from working.
     #[error("{}", lines(.0))]
     Blocked(Vec<Finding>),
+    /// The server could not run a statement about messages. Without its words: they may quote one.
+    #[error("{doing}: the server reports SQLSTATE {sqlstate}")]
+    Server {
+        /// What was tried.
+        doing: &'static str,
+        /// The server's SQLSTATE.
+        sqlstate: String,
+    },
     /// A constraint or a trigger of the table. Without its words: they may quote a message.
     #[error(
         "pepsi.ingress refuses what is to be moved (SQLSTATE {sqlstate}): look at its constraints and triggers"
@@ -123,18 +132,26 @@ pub enum BounceError {
 impl Complaint for BounceError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Database(error) if is_about_the_catalog(error) => Exit::PreflightBlocked,
+            Self::Database(error) if error.sqlstate().is_some_and(is_about_the_catalog) => {
+                Exit::PreflightBlocked
+            }
             Self::Database(error) => error.exit(),
+            Self::Server { sqlstate, .. } => {
+                let code = SqlState::from_code(sqlstate);
+                if is_about_the_catalog(&code) {
+                    Exit::PreflightBlocked
+                } else {
+                    exit_for(&code)
+                }
+            }
             Self::Blocked(_) | Self::Refused { .. } => Exit::PreflightBlocked,
         }
     }
 }
 
 /// A table, a column or a right that went away between preflight and work.
-fn is_about_the_catalog(error: &DatabaseError) -> bool {
-    error
-        .sqlstate()
-        .is_some_and(|code| code.code().starts_with("42"))
+fn is_about_the_catalog(code: &SqlState) -> bool {
+    code.code().starts_with("42")
 }
 
 fn lines(findings: &[Finding]) -> String {

@@ -145,9 +145,9 @@ impl Service {
                         None if !started => return Exit::PreflightBlocked,
                         // Said above. What worked once may do so again: a restored table, a repaired grant.
                         None => "the preflight found what keeps it from working".to_owned(),
-                        Some(ingress) => {
+                        Some(mut ingress) => {
                             self.pending.start_over();
-                            match self.work(&ingress, &mut wake_ups).await {
+                            match self.work(&mut ingress, &mut wake_ups).await {
                                 Ok(()) => {
                                     self.ledger.tell();
                                     ingress.close().await;
@@ -171,7 +171,7 @@ impl Service {
     /// Works in one session, until it is lost (the error says how) or the stop signal comes.
     async fn work(
         &mut self,
-        ingress: &Ingress,
+        ingress: &mut Ingress,
         wake_ups: &mut Receiver<WakeUp>,
     ) -> Result<(), String> {
         while !self.token.is_cancelled() {
@@ -216,7 +216,7 @@ impl Service {
     }
 
     /// One batch of what wake-ups named, and one of the sweep: neither starves the other.
-    async fn turn(&mut self, ingress: &Ingress) -> Result<(), BounceError> {
+    async fn turn(&mut self, ingress: &mut Ingress) -> Result<(), BounceError> {
         let ids = self.pending.take_ids();
         if !ids.is_empty() {
             match ingress.bounce_ids(&ids).await {
@@ -234,9 +234,10 @@ impl Service {
         if let Some(position) = self.pending.position() {
             if position.after.is_none() {
                 self.sweep_at = Instant::now() + self.interval;
+                self.ledger.begin_sweep();
             }
             let batch = ingress.bounce_next(position.after.as_deref()).await?;
-            self.ledger.enter(&batch);
+            self.ledger.enter_swept(&batch)?;
             self.pending.advance(batch.next);
         }
         Ok(())

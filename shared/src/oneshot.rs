@@ -124,12 +124,23 @@ impl Complaint for DatabaseError {
         match self {
             Self::Connect(_) | Self::Silent { .. } => Exit::DatabaseUnavailable,
             Self::Statement { source, .. } => match source.code() {
-                Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Exit::PreflightBlocked,
-                Some(code) if is_the_servers_trouble(code) => Exit::DatabaseUnavailable,
+                Some(code) => exit_for(code),
                 None if source.is_closed() => Exit::DatabaseUnavailable,
-                Some(_) | None => Exit::Bug,
+                None => Exit::Bug,
             },
         }
+    }
+}
+
+/// How a command ends when a statement of ours fails with `code`.
+#[must_use]
+pub fn exit_for(code: &SqlState) -> Exit {
+    if *code == SqlState::INSUFFICIENT_PRIVILEGE {
+        Exit::PreflightBlocked
+    } else if is_the_servers_trouble(code) {
+        Exit::DatabaseUnavailable
+    } else {
+        Exit::Bug
     }
 }
 

@@ -41,6 +41,7 @@ mod bouncer_serves_a_table_of_another_origin;
 mod bouncer_survives_the_loss_of_its_server;
 mod bouncer_sweeps_in_bounded_batches;
 mod bouncer_sweeps_overlap_without_harm;
+mod bouncer_works_around_triggers;
 mod check_names_what_is_missing;
 mod check_refuses_a_transaction_pooler;
 mod claims_use_the_pending_indexes;

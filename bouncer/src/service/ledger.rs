@@ -1,7 +1,7 @@
 //! The lines about what was bounced: the first at once, what follows closely in one line for all of it.
 
-use crate::ingress::Batch;
-use crate::report::Tally;
+use crate::ingress::{Batch, Moved, Refusals};
+use crate::report::{BounceError, Tally};
 use shared::logging::repeat::Repeats;
 use shared::systemd;
 use std::time::{Duration, Instant};
@@ -17,7 +17,9 @@ pub(super) struct Ledger {
     untold: Tally,
     total: u64,
     told_at: Option<Instant>,
-    refusals: Repeats,
+    /// Of the sweep that is under way.
+    refusals: Refusals,
+    complaints: Repeats,
 }
 
 impl Ledger {
@@ -27,34 +29,43 @@ impl Ledger {
             untold: Tally::default(),
             total: 0,
             told_at: None,
-            refusals: Repeats::new(),
+            refusals: Refusals::default(),
+            complaints: Repeats::new(),
         }
     }
 
     /// Enters a batch, and tells of it unless a line was written a moment ago.
     pub(super) fn enter(&mut self, batch: &Batch) {
-        for message in &batch.moved {
-            debug!(ingress.id = %message.id, "message {} bounced", message.id);
+        for id in batch.moved.iter().map(Moved::shown) {
+            debug!(ingress.id = %id, "message {id} bounced");
         }
-        self.complain(batch);
         self.untold.add(batch);
         if self.due().is_some_and(|due| due <= Instant::now()) {
             self.tell();
         }
     }
 
-    /// Each sweep is refused the same messages: the line comes when they are others, and then ever more seldom.
-    fn complain(&mut self, batch: &Batch) {
-        let ids: Vec<&str> = batch
-            .refused
-            .iter()
-            .map(|refused| refused.id.as_str())
-            .collect();
-        if let Some(refused) = batch.refused.first()
-            && self.refusals.observe(&ids.join(" ")).is_some()
-        {
-            warn!("{}", refused.line(ids.len()));
+    /// A sweep begins; what one that was cut short had found does not count.
+    pub(super) fn begin_sweep(&mut self) {
+        self.refusals = Refusals::default();
+    }
+
+    /// Enters a batch of the sweep. At its end comes what it was refused: an error when that is everything, and otherwise a line.
+    pub(super) fn enter_swept(&mut self, batch: &Batch) -> Result<(), BounceError> {
+        self.enter(batch);
+        self.refusals.add(batch);
+        if batch.next.is_some() {
+            return Ok(());
         }
+        let refusals = std::mem::take(&mut self.refusals);
+        refusals.verdict()?;
+        // Each sweep is refused the same messages: the line comes when they are others, and then ever more seldom.
+        if !refusals.is_empty() && self.complaints.observe(&refusals.key()).is_some() {
+            for line in refusals.lines() {
+                warn!("{line}");
+            }
+        }
+        Ok(())
     }
 
     /// When the next line is due; `None` when there is nothing to tell.
@@ -94,8 +105,7 @@ mod tests {
         });
         Batch {
             moved: moved.into(),
-            refused: Vec::new(),
-            next: None,
+            ..Batch::default()
         }
     }
 

@@ -15,5 +15,6 @@ WITH stuck AS (
       AND i.stage IS DISTINCT FROM $1::text::{stage}
     RETURNING s.id, s.status
 )
-SELECT m.id::text, m.status::text
-FROM moved AS m
+SELECT m.id::text, m.status::text, t.locked
+FROM (SELECT (SELECT count(*) FROM stuck AS s) AS locked) AS t
+LEFT JOIN moved AS m ON true
