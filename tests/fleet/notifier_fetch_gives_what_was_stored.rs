@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::notifier_db::{send, with_profiles};
+use crate::notifier_db::{report, send, with_profiles};
 
 #[tokio::test]
 async fn profile_and_message_come_as_they_are_stored() {
@@ -33,6 +33,32 @@ async fn an_unknown_id_gives_no_row() {
         let sql = format!("SELECT count(*) FROM pgrelay_notifier.fetch({id})");
         assert_eq!(db.query_one::<i64>(&sql, &[]).await, 0, "{id}");
     }
+}
+
+#[tokio::test]
+async fn what_was_sent_is_not_given_again_and_whatever_else_became_of_it_is_no_obstacle() {
+    let db = with_profiles().await;
+    for (status, given) in [
+        ("retry", 1),
+        // pgrelay.redrive() tries these again.
+        ("failed", 1),
+        ("expired", 1),
+        ("invalid", 1),
+        ("sent", 0),
+    ] {
+        let id = send(&db).await;
+        report(&db, id, &format!("'{status}', NULL, NULL, 1, 1")).await;
+        let sql = "SELECT count(*) FROM pgrelay_notifier.fetch($1)";
+        assert_eq!(db.query_one::<i64>(sql, &[&id]).await, given, "{status}");
+    }
+    // A report that is rolled back, as one before a lost COMMIT is, is none.
+    let id = send(&db).await;
+    db.execute(&format!(
+        "BEGIN; SELECT pgrelay_notifier.set_status({id}, 'sent', NULL, NULL, 1, 1); ROLLBACK"
+    ))
+    .await;
+    let sql = "SELECT count(*) FROM pgrelay_notifier.fetch($1)";
+    assert_eq!(db.query_one::<i64>(sql, &[&id]).await, 1);
 }
 
 #[tokio::test]

@@ -131,6 +131,33 @@ async fn bad_calls() {
     }
 }
 
+#[tokio::test]
+async fn a_depth_that_no_parser_takes_is_refused_with_our_own_sqlstate() {
+    let db = with_profiles().await;
+    let session = db.connect().await;
+    let deep = "(repeat('[', 3000) || repeat(']', 3000))::jsonb";
+    for (call, sqlstate) in [
+        (
+            format!("SELECT pgrelay_notifier.send_webhook('hook', {deep})"),
+            "PN004",
+        ),
+        (
+            format!(
+                "SELECT pgrelay_notifier.create_profile('deep', 'smtp', {}::jsonb || jsonb_build_object('x', {deep}))",
+                literal(SMTP)
+            ),
+            "PN003",
+        ),
+    ] {
+        let refused = refusal(&session, &call).await;
+        assert_eq!(refused.sqlstate, sqlstate, "{refused:?}");
+        assert!(
+            refused.message.contains("more than 100 deep"),
+            "{refused:?}"
+        );
+    }
+}
+
 /// Messages that are refused for one key and hold content in others, or in that very key.
 const CONTENT: &[(&str, &str)] = &[
     (

@@ -16,7 +16,7 @@ async fn queued_notifications_keep_their_profile() {
     assert_eq!(refused.message, "profile 'mail' is in use");
     assert_eq!(
         refused.detail.as_deref(),
-        Some("2 notifications are queued or wait for a retry with it.")
+        Some("2 notifications are queued, wait for a retry or are tried again with it.")
     );
     for id in [first, second] {
         report(&db, id, "'sent', NULL, NULL, 1, 2").await;
@@ -56,6 +56,52 @@ async fn a_send_that_is_not_committed_keeps_it_too() {
     )
     .await;
     assert_eq!(refused.sqlstate, "PN001");
+}
+
+#[tokio::test]
+async fn one_that_ended_and_is_tried_again_keeps_it_too() {
+    let db = with_profiles().await;
+    let session = db.connect().await;
+    let id = send(&db).await;
+    db.execute("UPDATE pgrelay.queue SET status = 'error', finished_at = now()")
+        .await;
+    report(&db, id, "'failed', NULL, NULL, 1, 1").await;
+    let redriven: i64 = db
+        .query_one("SELECT pgrelay.redrive(q.id) FROM pgrelay.queue AS q", &[])
+        .await;
+    assert_eq!(refusal(&session, DROP).await.sqlstate, "PN006");
+    db.execute(&format!(
+        "UPDATE pgrelay.queue SET status = 'error', finished_at = now() WHERE id = {redriven}"
+    ))
+    .await;
+    session.query_one(DROP, &[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_old_snapshot_drops_nothing() {
+    let db = with_profiles().await;
+    let session = db.connect().await;
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        // The snapshot is taken before the notification is sent, which it therefore does not see.
+        session
+            .batch_execute(&format!("BEGIN ISOLATION LEVEL {level}; SELECT 1"))
+            .await
+            .unwrap();
+        let id = send(&db).await;
+        let refused = refusal(&session, DROP).await;
+        assert_eq!(refused.sqlstate, "PN012", "{refused:?}");
+        let detail = format!("transaction_isolation = {}", level.to_lowercase());
+        assert_eq!(refused.detail, Some(detail));
+        assert!(refused.hint.is_some());
+        session.batch_execute("ROLLBACK").await.unwrap();
+        let sql = "SELECT count(*) FROM pgrelay_notifier.fetch($1)";
+        assert_eq!(db.query_one::<i64>(sql, &[&id]).await, 1, "{level}");
+    }
+    session
+        .batch_execute("BEGIN ISOLATION LEVEL READ UNCOMMITTED; SELECT 1")
+        .await
+        .unwrap();
+    assert_eq!(refusal(&session, DROP).await.sqlstate, "PN006");
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ async fn sqlstates() {
         .map(|(code, _)| code)
         .collect();
     assert_eq!(documented, raised);
-    assert_eq!(documented.len(), 11);
+    assert_eq!(documented.len(), 12);
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! set_status() keeps every report, moves the notification's status, and never stands in the way of a delivery.
 
+use fleet_tests::database::Database;
+use fleet_tests::wait;
+
 use crate::notifier_db::{Seen, attempts, report, seen, send, with_profiles};
 
 fn texts(status: &str, detail: &str) -> (Option<String>, Option<String>) {
@@ -53,23 +56,68 @@ async fn every_end_is_one() {
     }
 }
 
+/// Every column of the notification.
+async fn stored(db: &Database, id: i64) -> String {
+    let sql = "SELECT n::text FROM pgrelay_notifier.notifications AS n WHERE n.id = $1";
+    db.query_one(sql, &[&id]).await
+}
+
 #[tokio::test]
-async fn what_was_sent_stays_sent() {
+async fn what_was_sent_stays_as_it_was() {
     let db = with_profiles().await;
     let id = send(&db).await;
     report(&db, id, "'sent', '250 ok', 'A1', 10, 1").await;
-    for later in ["retry", "failed", "expired", "invalid"] {
-        report(&db, id, &format!("'{later}', 'noise', NULL, 20, 1")).await;
-        let end = seen(&db, id).await;
-        assert_eq!(
-            (end.status.as_str(), end.last_error.as_deref()),
-            ("sent", None)
-        );
-        assert!(end.finished);
+    let before = stored(&db, id).await;
+    for later in ["retry", "failed", "expired", "invalid", "sent", "delivered"] {
+        report(&db, id, &format!("'{later}', 'noise', 'B2', 20, 2")).await;
+        assert_eq!(stored(&db, id).await, before, "{later}");
     }
     // The reports themselves are all there.
-    assert_eq!(attempts(&db, id).await.len(), 5);
-    assert_eq!(seen(&db, id).await.provider_ref.as_deref(), Some("A1"));
+    assert_eq!(attempts(&db, id).await.len(), 7);
+}
+
+#[tokio::test]
+async fn a_status_of_the_future_changes_nothing_but_the_attempts() {
+    let db = with_profiles().await;
+    let id = send(&db).await;
+    report(&db, id, "'retry', '451 later', 'A1', 10, 1").await;
+    let before = stored(&db, id).await;
+    report(&db, id, "'delivered', 'by dove', 'B2', 20, 2").await;
+    assert_eq!(stored(&db, id).await, before);
+    assert_eq!(attempts(&db, id).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_report_about_one_that_is_just_purged_is_ignored() {
+    let db = with_profiles().await;
+    for status in ["sent", "failed"] {
+        let id = send(&db).await;
+        report(&db, id, &format!("'{status}', NULL, NULL, 1, 1")).await;
+        db.execute("UPDATE pgrelay.queue SET status = 'done', finished_at = now()")
+            .await;
+        let purging = db.connect().await;
+        purging
+            .batch_execute("BEGIN; SELECT pgrelay_notifier.purge('0')")
+            .await
+            .unwrap();
+        let reporting = db.connect().await;
+        let pid: i32 = reporting
+            .query_one("SELECT pg_backend_pid()", &[])
+            .await
+            .unwrap()
+            .get(0);
+        let call = format!("SELECT pgrelay_notifier.set_status({id}, 'retry', NULL, NULL, 1, 2)");
+        let waits = format!("SELECT cardinality(pg_blocking_pids({pid})) > 0");
+        let (said, ()) = tokio::join!(reporting.batch_execute(&call), async {
+            db.until_equals(&waits, true, wait::SOON).await;
+            purging.batch_execute("COMMIT").await.unwrap();
+        });
+        said.unwrap();
+    }
+    let left: i64 = db
+        .query_one("SELECT count(*) FROM pgrelay_notifier.attempts", &[])
+        .await;
+    assert_eq!(left, 0);
 }
 
 #[tokio::test]

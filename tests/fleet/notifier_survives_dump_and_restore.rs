@@ -64,9 +64,9 @@ async fn create_extension_dump_and_restore() {
     );
     assert_eq!(restored.query_one::<String>(CONTENT, &[]).await, content);
     assert_eq!(send(&restored).await, second + 1);
-    report(&restored, second, "'sent', NULL, NULL, 5, 1").await;
     let cancel = "SELECT pgrelay_notifier.cancel($1)";
     assert!(restored.query_one::<bool>(cancel, &[&second]).await);
+    report(&restored, second, "'sent', NULL, NULL, 5, 1").await;
     is_at_this_release(&restored).await;
     drop(files);
 }

@@ -12,6 +12,7 @@ DECLARE
     v_limit bigint;
 BEGIN
     PERFORM pgrelay_notifier._check_fields('message', v_of, NULL, p_message);
+    PERFORM pgrelay_notifier._check_nesting('message', p_message);
     -- A reference would let whoever may send read the Processor's environment by mailing it to himself.
     SELECT e.key INTO v_key
     FROM jsonb_each(p_message) AS e

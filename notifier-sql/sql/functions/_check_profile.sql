@@ -12,6 +12,7 @@ BEGIN
         PERFORM pgrelay_notifier._refuse_key('profile', 'profile', NULL, format('has %s bytes', octet_length(p_profile::text)), 'up to 65536 bytes');
     END IF;
     PERFORM pgrelay_notifier._check_fields('profile', p_transport, NULL, p_profile);
+    PERFORM pgrelay_notifier._check_nesting('profile', p_profile);
     IF p_transport = 'smtp' THEN
         IF (p_profile ? 'username') <> (p_profile ? 'password') THEN
             PERFORM pgrelay_notifier._refuse_key('profile', CASE WHEN p_profile ? 'username' THEN 'password' ELSE 'username' END, NULL,

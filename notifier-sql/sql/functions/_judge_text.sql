@@ -11,12 +11,13 @@ AS $$
             format('%s to %s characters', p_low, p_high)),
         ('choice', p_text = ANY (p_choices),
             array_to_string(p_choices, ', ')),
-        ('host', pgrelay_notifier._is_domain(translate(rtrim(p_text, '.'), '_', 'x'))
-                 OR p_text ~ '^[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*$',
+        ('host', pgrelay_notifier._is_host(p_text) OR pgrelay_notifier._address_family(p_text) = 6,
             'a host name or an IP address, without scheme and port'),
         ('domain', pgrelay_notifier._is_domain(p_text),
             'a domain name, such as example.org'),
-        ('helo', pgrelay_notifier._is_domain(p_text) OR p_text ~ '^[[]([0-9]+[.][0-9.]+|IPv6:[0-9A-Fa-f:.]+)[]]$',
+        ('helo', pgrelay_notifier._is_domain(p_text)
+                 OR pgrelay_notifier._address_family(substring(p_text FROM '^[[](?!IPv6:)(.*)[]]$')) = 4
+                 OR pgrelay_notifier._address_family(substring(p_text FROM '^[[]IPv6:(.*)[]]$')) = 6,
             'a domain name, or an address literal such as [192.0.2.1]'),
         ('path', p_text ~ '^/.' AND octet_length(p_text) <= 4096,
             'an absolute path on the host of the Processor'),
@@ -24,10 +25,11 @@ AS $$
             'user@example.org, or an empty text for the null sender'),
         ('identifier', p_text ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$',
             'a GUID or a domain name'),
-        ('url', p_text ~ '^https?://[^/?#@ ]+([/?][^# ]*)?$' AND octet_length(p_text) <= 8192,
-            'https://host/path without user, blanks and fragment'),
+        ('url', p_text ~ '^https?://[^/?#@ ]+([/?][^# ]*)?$' AND octet_length(p_text) <= 8192
+                AND pgrelay_notifier._is_authority(substring(p_text FROM '^https?://([^/?]*)')),
+            'https://host/path without user, blanks and fragment, the host a name or an IP address'),
         ('base_url', p_text ~ '^(https://[^/?#@ ]+|http://(localhost|127[.][0-9.]+|[[]::1[]])(:[0-9]+)?)(/[^?# ]*)?$'
-                     AND char_length(p_text) <= 1000,
+                     AND pgrelay_notifier._is_authority(substring(p_text FROM '^https?://([^/]*)')) AND char_length(p_text) <= 1000,
             'https://host/path, or http:// on loopback'),
         ('uri', p_text ~ '^(https://[!-~]+|mailto:[!-~]*@[!-~]*)$' AND p_text !~ '[<>,]' AND p_text !~ '^https://([/?#]|[^/?#]*@)'
                 AND char_length(p_text) <= 900,

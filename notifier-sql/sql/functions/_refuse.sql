@@ -19,6 +19,7 @@ BEGIN
             WHEN 'bad argument' THEN 'PN009'
             -- PN010, a queue that is missing or not ours, is raised by roles.sql before anything of this is there.
             WHEN 'literal secret' THEN 'PN011'
+            WHEN 'isolation level' THEN 'PN012'
         END,
         MESSAGE = p_message,
         DETAIL = p_detail,
