@@ -17,6 +17,7 @@ pub mod retry;
 pub mod secrets;
 pub mod smtp;
 pub mod steps;
+mod veil;
 pub mod webhook;
 
 use document::{Fields, Malformed};
@@ -184,3 +185,6 @@ impl From<Unresolved> for Failure {
         Self::unsendable(unresolved.reason(), text.clone(), text)
     }
 }
+
+#[cfg(test)]
+mod tests;

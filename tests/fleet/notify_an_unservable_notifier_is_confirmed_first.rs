@@ -224,30 +224,6 @@ async fn a_payload_that_is_no_id_needs_no_notifier_to_be_judged() {
     );
 }
 
-/// An event of a notifier whose `interface_version` does this: sql events go on, and the event is retried.
-async fn transient_with(body: &str, expected: &str) {
-    let db = database().await;
-    db.execute(&format!(
-        "CREATE OR REPLACE FUNCTION recorder.interface_version() RETURNS integer LANGUAGE sql AS 'SELECT {body}; SELECT 1'"
-    ))
-    .await;
-    register(&db, "sql", "SELECT $1", "").await;
-    let _processor = Processor::start(&db).await;
-    assert_eq!(run_one(&db, "sql", "").await.status, "ok");
-    let event = enqueue(&db, 7).await;
-    assert_eq!(ended(&db, event).await, "done");
-    let log = log_of(&db, event).await.remove(0);
-    assert_eq!(log.status, "retry_scheduled");
-    let error = log.error.expect("an error");
-    assert!(error.contains(expected), "{error}");
-}
-
-#[tokio::test]
-async fn an_interface_version_that_hangs_is_transient_and_holds_up_no_sql_event() {
-    let expected = "interface_version() failed with SQLSTATE 57014";
-    transient_with("pg_sleep(3600)", expected).await;
-}
-
 #[tokio::test]
 async fn one_that_ends_its_session_ends_its_events_and_nothing_else() {
     let db = database().await;

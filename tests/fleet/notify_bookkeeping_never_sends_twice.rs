@@ -10,6 +10,10 @@ use crate::notify_recorder::{
 };
 use crate::steps::ended;
 
+/// What the operator hears of a report that raised ZZ001.
+const LOST: &str =
+    "set_status() of the notifier failed for notification 7, its status is lost (SQLSTATE ZZ001)";
+
 /// Sends notification 7, and expects one request and one attempt that the queue calls well.
 async fn sent_once(db: &Database) -> Processor {
     let receiver = Receiver::start(&[]).await;
@@ -27,8 +31,7 @@ async fn a_raising_set_status_loses_its_own_write() {
     let db = database().await;
     before_set_status(&db, "RAISE EXCEPTION 'zanzibar' USING ERRCODE = 'ZZ001'").await;
     let mut processor = sent_once(&db).await;
-    let warning = "set_status() of the notifier failed, its status is lost (SQLSTATE ZZ001)";
-    processor.wait_for_log(warning, wait::SOON).await;
+    processor.wait_for_log(LOST, wait::SOON).await;
     assert!(
         !processor.logs().contains("zanzibar"),
         "its words are in the log"
@@ -65,8 +68,7 @@ async fn a_complaint_that_is_deferred_to_commit_is_heard_before() {
     let db = database().await;
     db.execute(&complain_about("recorder.calls")).await;
     let mut processor = sent_once(&db).await;
-    let warning = "set_status() of the notifier failed, its status is lost (SQLSTATE ZZ001)";
-    processor.wait_for_log(warning, wait::SOON).await;
+    processor.wait_for_log(LOST, wait::SOON).await;
     assert_eq!(statuses(&db, 7).await, []);
 }
 
@@ -90,11 +92,88 @@ async fn one_that_comes_up_in_commit_itself_costs_the_status_too() {
 }
 
 #[tokio::test]
-async fn a_hanging_set_status_is_given_up() {
+async fn a_hanging_set_status_is_given_up_and_tried_again() {
     let db = database().await;
-    before_set_status(&db, "PERFORM pg_sleep(3600)").await;
-    sent_once(&db).await;
-    assert_eq!(statuses(&db, 7).await, []);
+    // A sequence keeps what a rolled back report did.
+    db.execute("CREATE SEQUENCE recorder.tries").await;
+    let hang = "IF nextval('recorder.tries') = 1 THEN PERFORM pg_sleep(3600); END IF";
+    before_set_status(&db, hang).await;
+    let processor = sent_once(&db).await;
+    let warning = "for notification 7 and is tried again (SQLSTATE 57014)";
+    assert!(processor.logs().contains(warning), "{}", processor.logs());
+    assert_eq!(statuses(&db, 7).await, told(&[("sent", 1)]));
+}
+
+#[tokio::test]
+async fn a_report_that_meets_a_lock_is_tried_again_with_the_claim_in_hand() {
+    let db = database().await;
+    let receiver = Receiver::closed(&[]).await;
+    store(&db, 7, "webhook", &receiver.profile()).await;
+    let mut processor = Processor::start(&db).await;
+    let event = enqueue(&db, 7).await;
+    receiver.wait_for(1).await;
+    let mut somebody = db.connect().await;
+    let lock = somebody.transaction().await.expect("a transaction");
+    let sql = "LOCK TABLE recorder.calls IN ACCESS EXCLUSIVE MODE";
+    lock.batch_execute(sql).await.expect("the lock");
+    receiver.open();
+    let again = "set_status() of the notifier failed for notification 7 and is tried again (SQLSTATE 55P03)";
+    processor.wait_for_log(again, wait::SOON).await;
+    let killed: bool = db.query_one("SELECT pgrelay.kill($1)", &[&event]).await;
+    assert!(!killed, "its claim was let go");
+    lock.rollback().await.expect("the lock to be let go");
+    assert_eq!(ended(&db, event).await, "done");
+    assert_eq!(statuses(&db, 7).await, told(&[("sent", 1)]));
+    assert_eq!(log(&db, 7).await, [("ok".to_owned(), 1, None)]);
+    assert_eq!(receiver.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_report_that_fails_again_and_again_is_given_up_and_named() {
+    let db = database().await;
+    before_set_status(&db, "RAISE EXCEPTION USING ERRCODE = '55P03'").await;
+    let receiver = Receiver::start(&[]).await;
+    store(&db, 7, "webhook", &receiver.profile()).await;
+    let mut processor = Processor::start(&db).await;
+    let event = enqueue(&db, 7).await;
+    let lost = "set_status() of the notifier failed for notification 7, its status is lost (SQLSTATE 55P03)";
+    processor.wait_for_log(lost, wait::SOON * 2).await;
+    assert_eq!(ended(&db, event).await, "done");
+    assert_eq!(receiver.requests().len(), 1);
+    assert_eq!(log(&db, 7).await, [("ok".to_owned(), 1, None)]);
+    let set_status = processor.logs().matches("set_status()").count();
+    assert_eq!(
+        set_status,
+        2,
+        "one line for all that are tried again: {}",
+        processor.logs()
+    );
+}
+
+#[tokio::test]
+async fn a_drain_settles_what_was_sent_without_a_report_that_goes_on_failing() {
+    let db = database().await;
+    let receiver = Receiver::closed(&[]).await;
+    store(&db, 7, "webhook", &receiver.profile()).await;
+    let mut processor = Processor::with(&db, |config| config.set("SHUTDOWN_TIMEOUT", "3s")).await;
+    let event = enqueue(&db, 7).await;
+    receiver.wait_for(1).await;
+    let mut somebody = db.connect().await;
+    let lock = somebody.transaction().await.expect("a transaction");
+    let sql = "LOCK TABLE recorder.calls IN ACCESS EXCLUSIVE MODE";
+    lock.batch_execute(sql).await.expect("the lock");
+    receiver.open();
+    let again = "set_status() of the notifier failed for notification 7 and is tried again (SQLSTATE 57014)";
+    processor.wait_for_log(again, wait::SOON).await;
+    processor.terminate();
+    assert_eq!(processor.wait_exit(wait::SOON).await, 0);
+    let logs = processor.logs();
+    assert!(!logs.contains("not drained within"), "{logs}");
+    let lost = "for notification 7, its status is lost (SQLSTATE 57014)";
+    assert!(logs.contains(lost), "{logs}");
+    assert_eq!(ended(&db, event).await, "done");
+    assert_eq!(log(&db, 7).await, [("ok".to_owned(), 1, None)]);
+    lock.rollback().await.expect("the lock to be let go");
 }
 
 #[tokio::test]

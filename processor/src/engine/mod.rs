@@ -38,6 +38,7 @@ use crate::config::ProcessorConfig;
 use crate::transport::Transports;
 use crate::transport::secrets::Secrets;
 use availability::Availability;
+use notify::postponed::Postponed;
 use notify::snapshot::Snapshot;
 use pool::Pool;
 use report::Counters;
@@ -78,6 +79,8 @@ pub struct Engine {
     pub notify: Pool,
     /// What was last seen of the notifier.
     pub notifier: Snapshot,
+    /// Notify events that wait until the notifier can be asked for them.
+    pub postponed: Postponed,
     /// What sends notifications.
     pub transports: Transports,
     /// The gate to the database.
@@ -161,6 +164,7 @@ impl Engine {
             sql: Pool::new(SLEEPER_SQL, narrowed, pause),
             notify: Pool::new(SLEEPER_NOTIFY, narrowed, pause),
             notifier: Snapshot::new(),
+            postponed: Postponed::default(),
             transports: Transports::new(Secrets::of_this_process(&config)),
             availability: Availability::new(),
             shutdown,

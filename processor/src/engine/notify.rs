@@ -4,6 +4,7 @@
 //! * a claim is a transaction-level advisory lock, and nothing before the settlement takes a transaction id: a send may last two minutes, and an id held
 //!   that long stops vacuum in the whole database;
 //! * an event ends because of the notifier only after a look at it that began after the claim (see [`snapshot`]);
+//! * an event that cannot be asked for just now is left alone for a while, and neither ended nor charged for it (see [`postponed`]);
 //! * every attempt has one `set_status` and one log row, and neither an error in the one nor in the other sends a notification again (see [`record`]);
 //! * code of the notifier runs within limits and under savepoints; what it raises is shown by its SQLSTATE alone, since its words may quote what is sent.
 
@@ -14,11 +15,13 @@ pub mod delivery;
 pub mod fetch;
 pub mod flight;
 pub mod interface;
+pub mod postponed;
 pub mod record;
 pub mod send;
 pub mod snapshot;
 
 use super::crash::Lost;
+use super::lanes::Seat;
 use super::pool::Source;
 use super::session::WorkerSession;
 use super::step::StepError;
@@ -26,6 +29,7 @@ use super::{Engine, availability::Access, report};
 use claims::Held;
 use debug::DebugLog;
 use delivery::Delivery;
+use postponed::Whose;
 use shared::backoff::Backoff;
 use shared::logging::repeat::Repeats;
 use std::sync::Arc;
@@ -35,12 +39,25 @@ use tracing::{debug, warn};
 /// Longest silence inside a transaction: longer than the longest send, 120 s, and what comes before it.
 const LONGEST_HOLD: Duration = Duration::from_mins(3);
 
+/// What a turn came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// An event was resolved, or let go until the Processor knows its notifier anew.
+    Worked,
+    /// An event was claimed that cannot be asked for just now.
+    Postponed,
+    /// There was none to claim.
+    Idle,
+}
+
 /// A worker of the notify pool.
 pub struct NotifyWorker {
     engine: Arc<Engine>,
     debug: DebugLog,
     /// Where it looks next.
     source: Source,
+    /// For which events.
+    whose: Whose,
     /// The event that was in the hands of the notifier's code when the session was lost.
     at_risk: Option<i64>,
 }
@@ -53,6 +70,7 @@ impl NotifyWorker {
             debug: DebugLog::spawn(&engine),
             engine,
             source: Source::Lanes,
+            whose: Whose::All,
             at_risk: None,
         }
     }
@@ -109,8 +127,12 @@ impl NotifyWorker {
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
         while !engine.shutdown.token.is_cancelled() && !access.has_ended() {
             match self.turn(session).await {
-                Ok(true) => backoff.reset(),
-                Ok(false) => {
+                Ok(Turn::Worked) => backoff.reset(),
+                // When one after the other is postponed, it is the notifier that is in trouble: then the worker slows down as well.
+                Ok(Turn::Postponed) => engine.pause(backoff.next()).await,
+                Ok(Turn::Idle) => {
+                    let next_due = &session.statements.next_due_notify;
+                    engine.notify.ask_next_due(session, next_due).await?;
                     let listener = engine.listener();
                     engine
                         .notify
@@ -134,26 +156,25 @@ impl NotifyWorker {
         Ok(())
     }
 
-    /// Whether there was an event to resolve.
-    async fn turn(&mut self, session: &mut WorkerSession) -> Result<bool, StepError> {
+    async fn turn(&mut self, session: &mut WorkerSession) -> Result<Turn, StepError> {
         let engine = Arc::clone(&self.engine);
-        let Some(held) = claims::next(&engine, session, self.source).await? else {
-            return Ok(false);
+        self.whose = self.whose.next();
+        let Some(held) = claims::next(&engine, session, self.source, self.whose).await? else {
+            return Ok(Turn::Idle);
         };
         // Round the sources in turn, so that none starves the other.
         self.source = match self.source {
             Source::Lanes => Source::Alone,
             Source::Batches | Source::Alone => Source::Lanes,
         };
-        self.deliver(session, &held).await?;
-        Ok(true)
+        self.deliver(session, &held).await
     }
 
     async fn deliver(
         &mut self,
         session: &mut WorkerSession,
         held: &Held<'_>,
-    ) -> Result<(), StepError> {
+    ) -> Result<Turn, StepError> {
         let engine = &self.engine;
         let id = held.event.id;
         engine.notify.quarantine.keep(&[id]);
@@ -161,12 +182,13 @@ impl NotifyWorker {
             engine,
             session,
             debug: &self.debug,
+            lane: held.seat.as_ref().map(Seat::lane),
             at_risk: false,
         };
         let result = delivery.run(&held.event).await;
         let at_risk = delivery.at_risk;
         let is_lost = match &result {
-            Ok(()) => false,
+            Ok(_) => false,
             Err(error) => error.ends_session() || session.is_closed(),
         };
         if at_risk && is_lost {

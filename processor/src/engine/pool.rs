@@ -11,12 +11,15 @@ use super::crash::Quarantine;
 use super::floor::Floor;
 use super::lanes::Lanes;
 use super::pace::{BatchSize, Paces};
+use super::session::WorkerSession;
 use super::sleeper::{Hold, Sleeper};
+use super::step::StepError;
 use shared::db::listener::ListenerHandle;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
+use tokio_postgres::Statement;
 use tokio_util::sync::CancellationToken;
 
 /// First pause after work; it doubles up to POLL_INTERVAL.
@@ -141,14 +144,28 @@ impl Pool {
         self.wake();
     }
 
+    /// Before a long sleep asks `next_due`: the sleep must not outlast the time the next event is due.
+    pub async fn ask_next_due(
+        &self,
+        session: &WorkerSession,
+        next_due: &Statement,
+    ) -> Result<(), StepError> {
+        if self.sleeps_long() {
+            let rows = session.look(next_due, &[]).await?;
+            let milliseconds: Option<f64> = rows.first().and_then(|row| row.get(0));
+            self.due_after(milliseconds.map(|ms| Duration::from_secs_f64(ms.max(0.0) / 1000.0)));
+        }
+        Ok(())
+    }
+
     /// Whether the next pause is long enough to ask when the next event is due.
-    pub fn sleeps_long(&self) -> bool {
+    fn sleeps_long(&self) -> bool {
         const LONG: Duration = Duration::from_millis(40);
         *self.pause.lock().unwrap_or_else(PoisonError::into_inner) >= LONG
     }
 
     /// The next event is due after `delay`: the scout looks then.
-    pub fn due_after(&self, delay: Option<Duration>) {
+    fn due_after(&self, delay: Option<Duration>) {
         /// Its time is the server's, and the sleep is ours.
         const LATER: Duration = Duration::from_millis(1);
         *self.next_due() = delay.map(|delay| Instant::now() + delay + LATER);

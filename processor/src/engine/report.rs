@@ -175,19 +175,51 @@ pub fn lost_during_send(notification: i64) {
     );
 }
 
-/// The settlement of a notify event failed and is tried again, without the notifier's part if that was the reason.
-pub fn settlement_failed(event: &Event, by_notifier: bool, error: &StepError) {
+/// The notifier cannot be asked for a notification just now; its event stays as it is, and waits.
+pub fn postponed(event: &Event, notification: Option<i64>, times: u64, problem: &str) {
+    let (id, channel) = (event.id, event.channel.as_str());
+    warn!(
+        event.id = id,
+        channel.name = channel,
+        notification.id = notification,
+        "event {id} of {channel} waits, and so may others, {times} times so far: {problem}; it burns no retry"
+    );
+}
+
+/// The settlement of a notify event failed, not by the notifier's part in it, and is tried again.
+pub fn settlement_failed(event: &Event, error: &StepError) {
     let id = event.id;
     let state = error.sqlstate().map_or("none", SqlState::code);
-    let what = if by_notifier {
-        "set_status() of the notifier failed, its status is lost"
-    } else {
-        "its settlement failed and is tried again"
-    };
     warn!(
         event.id = id,
         db.sqlstate = state,
-        "event {id} of {}: {what} (SQLSTATE {state})",
+        "event {id} of {}: its settlement failed and is tried again (SQLSTATE {state})",
+        event.channel
+    );
+}
+
+/// The notifier could not be told what became of its notification, for a reason that may pass.
+pub fn report_repeated(event: &Event, notification: i64, error: &StepError) {
+    let id = event.id;
+    let state = error.sqlstate().map_or("none", SqlState::code);
+    warn!(
+        event.id = id,
+        notification.id = notification,
+        db.sqlstate = state,
+        "event {id} of {}: set_status() of the notifier failed for notification {notification} and is tried again (SQLSTATE {state})",
+        event.channel
+    );
+}
+
+/// The notifier is not told what became of its notification.
+pub fn report_lost(event: &Event, notification: i64, error: &StepError) {
+    let id = event.id;
+    let state = error.sqlstate().map_or("none", SqlState::code);
+    warn!(
+        event.id = id,
+        notification.id = notification,
+        db.sqlstate = state,
+        "event {id} of {}: set_status() of the notifier failed for notification {notification}, its status is lost (SQLSTATE {state})",
         event.channel
     );
 }

@@ -57,6 +57,8 @@ statements! {
     claim_notify = "claim_notify.sql" "claimed.sql",
     /// Lanes of the first due events of the notify pool.
     due_lanes_notify = "due_lanes_notify.sql",
+    /// Time until the next event of the notify pool.
+    next_due_notify = "next_due_notify.sql",
     /// Further lanes of the notify pool.
     next_lanes_notify = "next_lanes_notify.sql",
     /// Row lock of a notify event at settlement.

@@ -99,14 +99,15 @@ pub const fn after_failed_send(
     }
 }
 
-/// What an error that a companion's function raised says: a conflict (40), a lack of resources (53), a lock not had (55) or an
-/// intervention, time limits included (57), may be over the next time.
+/// What an error that a companion's function raised says: a conflict (40), a lack of resources (53), a lock not had (55P03) or an
+/// intervention, time limits included (57), may be over the next time. Nobody can tell an error that the function raised itself from the server's, so
+/// it is taken at its word.
 #[must_use]
 pub fn of_companion(state: Option<&SqlState>) -> Class {
     let passes = |state: &SqlState| {
-        ["40", "53", "55", "57"]
+        ["40", "53", "55P03", "57"]
             .iter()
-            .any(|class| state.code().starts_with(class))
+            .any(|passing| state.code().starts_with(passing))
     };
     if state.is_some_and(passes) {
         Class::Transient
@@ -163,6 +164,7 @@ mod tests {
             ("53200", Class::Transient),
             ("55P03", Class::Transient),
             ("57014", Class::Transient),
+            ("55000", Class::Permanent),
             ("42883", Class::Permanent),
             ("25006", Class::Permanent),
             ("P0001", Class::Permanent),

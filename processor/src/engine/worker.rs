@@ -149,7 +149,8 @@ impl Worker {
             match self.turn(session).await {
                 Ok(Turn::Worked) => backoff.reset(),
                 Ok(Turn::Idle) => {
-                    self.ask_next_due(session).await?;
+                    let next_due = &session.statements.next_due;
+                    engine.sql.ask_next_due(session, next_due).await?;
                     let listener = engine.listener();
                     engine
                         .sql
@@ -177,17 +178,6 @@ impl Worker {
                     engine.pause(backoff.next()).await;
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Before a long sleep: it must not outlast the time the next event is due.
-    async fn ask_next_due(&self, session: &WorkerSession) -> Result<(), StepError> {
-        if self.engine.sql.sleeps_long() {
-            let rows = session.look(&session.statements.next_due, &[]).await?;
-            let milliseconds: Option<f64> = rows.first().and_then(|row| row.get(0));
-            let delay = milliseconds.map(|ms| Duration::from_secs_f64(ms.max(0.0) / 1000.0));
-            self.engine.sql.due_after(delay);
         }
         Ok(())
     }

@@ -1,30 +1,23 @@
 //! Reading a profile or a message: JSON documents of which a Processor relies on nothing, since rows may come from anywhere.
 //!
 //! A missing key and a JSON null are the same. Unknown keys are ignored; top-level keys that begin with an underscore are reserved and refused.
-//! A value that came from a variable is never quoted: what is shown is the document as it is stored.
+//! A value that came from a variable is never quoted: what is shown is the document as it is stored. Of a message only addresses are quoted: the rest is content.
+
+mod malformed;
+mod text;
+
+pub use malformed::Malformed;
+pub use text::Text;
 
 use super::secrets::{Resolved, entry_place, member_place};
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
-use shared::failure::Unsendable;
-
-/// Longest quotation of a value in a detail.
-const SHOWN_MAX: usize = 100;
 
 /// Which document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Profile,
     Message,
-}
-
-/// A key whose value is not what it must be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed {
-    part: Part,
-    place: String,
-    problem: String,
-    shown: Option<String>,
 }
 
 /// The members of an object.
@@ -45,33 +38,6 @@ pub struct Node<'a> {
     secrets: Option<&'a Resolved>,
 }
 
-/// A text: as it is stored, and as it is meant.
-#[derive(Clone, Copy)]
-pub struct Text<'a> {
-    stored: &'a str,
-    meant: &'a str,
-}
-
-impl<'a> Text<'a> {
-    /// What it stands for. Not to be quoted anywhere: it may be a secret.
-    #[must_use]
-    pub const fn expose(self) -> &'a str {
-        self.meant
-    }
-
-    /// What may be shown: the text, or the reference.
-    #[must_use]
-    pub const fn shown(self) -> &'a str {
-        self.stored
-    }
-
-    /// Whether it came from a variable.
-    #[must_use]
-    pub fn is_reference(self) -> bool {
-        self.stored.starts_with("_env:") && !std::ptr::eq(self.stored, self.meant)
-    }
-}
-
 /// Whether `c` may not be part of anything that becomes a line of a protocol: a control character, or one that some
 /// programs take for the end of a line.
 #[must_use]
@@ -87,7 +53,7 @@ impl<'a> Fields<'a> {
 
     /// The message; a reference in it is refused, since it would let whoever writes messages read the variables of this host.
     pub fn of_message(message: &'a Value) -> Result<Self, Malformed> {
-        refuse_references(String::new(), message)?;
+        refuse_references("", message)?;
         Self::of(Part::Message, message, None)
     }
 
@@ -104,12 +70,10 @@ impl<'a> Fields<'a> {
         };
         let fields = root.object()?;
         match fields.members.keys().find(|key| key.starts_with('_')) {
-            Some(key) => Err(Malformed {
-                part,
-                place: member_place("", key),
-                problem: "keys that begin with an underscore are reserved".to_owned(),
-                shown: None,
-            }),
+            Some(key) => {
+                let problem = "keys that begin with an underscore are reserved".to_owned();
+                Err(Malformed::at(part, &member_place("", key), problem))
+            }
             None => Ok(fields),
         }
     }
@@ -158,12 +122,7 @@ impl<'a> Fields<'a> {
     /// That `key` is not what it must be; its value is not shown.
     #[must_use]
     pub fn malformed(&self, key: &str, problem: impl Into<String>) -> Malformed {
-        Malformed {
-            part: self.part,
-            place: member_place(&self.place, key),
-            problem: problem.into(),
-            shown: None,
-        }
+        Malformed::at(self.part, &member_place(&self.place, key), problem.into())
     }
 
     fn node(&self, key: &str, value: &'a Value) -> Node<'a> {
@@ -183,19 +142,17 @@ impl<'a> Node<'a> {
             return Err(self.malformed("expected a string"));
         };
         let secret = self.secrets.and_then(|secrets| secrets.at(&self.place));
-        Ok(Text {
-            stored,
-            meant: secret.map_or(stored, ExposeSecret::expose_secret),
-        })
+        let meant = secret.map_or(stored.as_str(), ExposeSecret::expose_secret);
+        Ok(Text::new(stored, meant))
     }
 
     /// A text without line breaks and other control characters, and not empty.
     pub fn line(&self) -> Result<Text<'a>, Malformed> {
         let text = self.text()?;
-        if text.meant.is_empty() {
+        if text.expose().is_empty() {
             return Err(self.malformed("expected a text that is not empty"));
         }
-        if text.meant.contains(breaks_lines) {
+        if text.expose().contains(breaks_lines) {
             return Err(self.malformed("expected a text without control characters"));
         }
         Ok(text)
@@ -207,12 +164,8 @@ impl<'a> Node<'a> {
         if text.is_reference() {
             return Ok(text);
         }
-        Err(Malformed {
-            shown: None,
-            ..self.malformed(
-                "expected a reference to a variable, _env:NAME, since secrets are not stored",
-            )
-        })
+        let problem = "expected a reference to a variable, _env:NAME, since secrets are not stored";
+        Err(Malformed::at(self.part, &self.place, problem.to_owned()))
     }
 
     /// True or false.
@@ -249,7 +202,7 @@ impl<'a> Node<'a> {
     /// One of a few words.
     pub fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Malformed> {
         let given = self.text()?;
-        let found = words.iter().find(|(word, _)| *word == given.meant);
+        let found = words.iter().find(|(word, _)| *word == given.expose());
         found.map(|(_, meaning)| *meaning).ok_or_else(|| {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             self.malformed(format!("expected one of {}", known.join(", ")))
@@ -318,80 +271,25 @@ impl<'a> Node<'a> {
     /// That this is not what it must be.
     #[must_use]
     pub fn malformed(&self, problem: impl Into<String>) -> Malformed {
-        Malformed {
-            part: self.part,
-            place: self.place.clone(),
-            problem: problem.into(),
-            shown: Some(shorten(&self.value.to_string())),
-        }
+        Malformed::at(self.part, &self.place, problem.into()).showing(self.value)
     }
 }
 
-impl Malformed {
-    /// Which document it is about.
-    #[must_use]
-    pub const fn part(&self) -> Unsendable {
-        match self.part {
-            Part::Profile => Unsendable::Profile,
-            Part::Message => Unsendable::Message,
-        }
-    }
-
-    /// For the log: the key and what is expected. Of deeper places only the key they are under, since the names in them may be content.
-    #[must_use]
-    pub fn summary(&self) -> String {
-        let key = self.place.split(['.', '[']).next().unwrap_or_default();
-        format!("{}: {}", self.name_of(key), self.problem)
-    }
-
-    /// For the notifier: the place, what is expected, and the value as it is stored.
-    #[must_use]
-    pub fn detail(&self) -> String {
-        let text = format!("{}: {}", self.name_of(&self.place), self.problem);
-        match &self.shown {
-            Some(shown) => format!("{text}, got {shown}"),
-            None => text,
-        }
-    }
-
-    fn name_of(&self, place: &str) -> String {
-        let part = match self.part {
-            Part::Profile => "profile",
-            Part::Message => "message",
-        };
-        if place.is_empty() {
-            part.to_owned()
-        } else {
-            format!("{part} key {place}")
-        }
-    }
-}
-
-fn refuse_references(place: String, value: &Value) -> Result<(), Malformed> {
+fn refuse_references(place: &str, value: &Value) -> Result<(), Malformed> {
     match value {
-        Value::String(text) if super::secrets::reference(text).is_some() => Err(Malformed {
-            part: Part::Message,
-            place,
-            problem: "references to variables belong into the profile".to_owned(),
-            shown: None,
-        }),
+        Value::String(text) if super::secrets::reference(text).is_some() => {
+            let problem = "references to variables belong into the profile".to_owned();
+            Err(Malformed::at(Part::Message, place, problem))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
         Value::Array(entries) => entries
             .iter()
             .enumerate()
-            .try_for_each(|(number, entry)| refuse_references(entry_place(&place, number), entry)),
+            .try_for_each(|(number, entry)| refuse_references(&entry_place(place, number), entry)),
         Value::Object(members) => members
             .iter()
-            .try_for_each(|(key, member)| refuse_references(member_place(&place, key), member)),
+            .try_for_each(|(key, member)| refuse_references(&member_place(place, key), member)),
     }
-}
-
-fn shorten(text: &str) -> String {
-    if text.chars().count() <= SHOWN_MAX {
-        return text.to_owned();
-    }
-    let cut: String = text.chars().take(SHOWN_MAX).collect();
-    format!("{cut}…")
 }
 
 #[cfg(test)]

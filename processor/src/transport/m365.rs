@@ -18,6 +18,7 @@ use super::document::Fields;
 use super::http::{self, Request};
 use super::mail::{Limits, Mail};
 use super::steps::Steps;
+use super::veil::Veil;
 use super::{Failure, Sent};
 use account::Account;
 use bytes::Bytes;
@@ -47,16 +48,22 @@ pub async fn send(
     let token = token(tokens, &account, deadline, steps).await?;
     let response = send_mail(&account, &token, body.clone(), deadline, steps).await?;
     if response.status() != StatusCode::UNAUTHORIZED {
-        return verdict(response, deadline).await;
+        return verdict(response, &veil(&account, &token), deadline).await;
     }
     // Revoked, or signed with keys that were changed: a new one tells.
     tokens.refuse(&account.key(), &token);
     let token = self::token(tokens, &account, deadline, steps).await?;
     let response = send_mail(&account, &token, body, deadline, steps).await?;
+    let veil = veil(&account, &token);
     if response.status() == StatusCode::UNAUTHORIZED {
-        return Err(answer::unauthorized_again(response, deadline).await);
+        return Err(answer::unauthorized_again(response, &veil, deadline).await);
     }
-    verdict(response, deadline).await
+    verdict(response, &veil, deadline).await
+}
+
+/// Hides what Graph was sent, and what the token was asked for with.
+fn veil(account: &Account<'_>, token: &Token) -> Veil {
+    Veil::of([account.secret, token.secret().expose_secret()])
 }
 
 async fn token(
@@ -108,11 +115,11 @@ async fn send_mail(
     Ok(response)
 }
 
-async fn verdict(response: Response, deadline: Instant) -> Result<Sent, Failure> {
+async fn verdict(response: Response, veil: &Veil, deadline: Instant) -> Result<Sent, Failure> {
     if !response.status().is_success() {
-        return Err(answer::refusal(response, deadline).await);
+        return Err(answer::refusal(response, veil, deadline).await);
     }
-    let provider_ref = http::reference(response.headers(), answer::REQUEST_ID);
+    let provider_ref = answer::request_id(&response, veil);
     http::let_finish(response, deadline).await;
     Ok(Sent {
         provider_ref,

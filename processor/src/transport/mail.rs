@@ -10,7 +10,7 @@ mod headers;
 mod limits;
 
 pub(in crate::transport) use address::ascii_domain;
-pub use limits::Limits;
+pub use limits::{BYTES_LEAST, BYTES_MOST, Limits};
 
 use super::document::{Fields, Malformed, Node, breaks_lines};
 

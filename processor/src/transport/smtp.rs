@@ -3,7 +3,7 @@
 //! `plan` is the profile, `compose` makes the mail, `wire` carries bytes and replies under the deadline, `dialogue` knows what is said when. A stock transport cannot tell
 //! in which phase it stopped, and that is what a failure is classified by.
 //!
-//! Invariants: every attempt opens one connection and closes it; nothing runs past the deadline but QUIT, and that for a second and after the verdict is known; TLS is
+//! Invariants: every attempt opens one connection and closes it; nothing runs past the deadline but QUIT, and that for a second at most and after the verdict is known; TLS is
 //! never given up for the sake of delivery; the password and what it is sent as are in no text that leaves this module.
 
 mod auth;
@@ -11,6 +11,7 @@ mod body;
 mod compose;
 mod connect;
 mod dialogue;
+mod envelope;
 mod header;
 mod offers;
 mod plan;
@@ -18,21 +19,21 @@ mod recipients;
 mod reply;
 mod stop;
 mod tls;
-mod veil;
 mod wire;
 
 use super::document::Fields;
 use super::mail::Mail;
 use super::steps::Steps;
+use super::veil::Veil;
 use super::{Failure, Sent};
-use compose::compose;
+use compose::compose_aside;
 use dialogue::Talk;
 use plan::{Plan, Security};
+use secrecy::ExposeSecret;
 use shared::failure::Phase;
 use std::time::Instant;
 use stop::Stop;
 use tokio::io::{AsyncRead, AsyncWrite};
-use veil::Veil;
 use wire::Wire;
 
 /// Sends notification `id`.
@@ -46,7 +47,7 @@ pub async fn send(
     let plan = Plan::read(profile)?;
     let mail = Mail::read(message)?;
     plan.limits.check(&mail)?;
-    let letter = compose(id, &plan, &mail)?;
+    let (plan, letter) = compose_aside(id, plan, mail).await?;
     let (bytes, recipients) = (letter.message.len(), letter.recipients.len());
     steps.note(
         "compose",
@@ -75,7 +76,13 @@ pub async fn send(
         steps,
     };
     let veil = plan.login.as_ref().map_or_else(Veil::default, |login| {
-        Veil::of(login, &auth::responses(login))
+        let password = login.password.expose_secret();
+        let responses = auth::responses(login);
+        Veil::of(
+            [password]
+                .into_iter()
+                .chain(responses.iter().map(String::as_str)),
+        )
     });
     let mut wire = Wire::new(stream, deadline, veil);
     let Some(connector) = connector else {

@@ -103,7 +103,8 @@ async fn a_mechanism_that_is_not_offered_is_not_tried() {
             "{offers} for {auth}"
         );
         assert_eq!(attempt.class(), Class::Permanent);
-        assert_eq!(peer.heard().lines, ["EHLO app.example.org", "QUIT"]);
+        let heard = peer.heard_to_the_end().await;
+        assert_eq!(heard.lines, ["EHLO app.example.org", "QUIT"]);
     }
 }
 

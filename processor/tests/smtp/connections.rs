@@ -113,5 +113,5 @@ async fn the_addresses_of_a_host_are_tried_in_turn() {
     send(&peer, &json!({"host": "localhost"}), LONG)
         .await
         .sent();
-    assert_eq!(peer.heard().lines.len(), 5);
+    assert_eq!(peer.heard_to_the_end().await.lines.len(), 5);
 }

@@ -11,6 +11,7 @@ mod client;
 mod connections;
 mod matrix;
 mod peer;
+mod pipelining;
 mod recipients;
 mod replies;
 mod session;

@@ -33,6 +33,8 @@ pub(crate) struct Script {
     pub(crate) logins: Vec<&'static str>,
     /// Recipients that it does not accept, and what it says to them.
     pub(crate) refused: Vec<(&'static str, &'static str)>,
+    /// So many commands from MAIL on it wants to have before it answers any of them, again and again.
+    pub(crate) flights: Vec<usize>,
     /// For TLS, and whether it begins with it.
     pub(crate) acceptor: Option<TlsAcceptor>,
     pub(crate) begins_with_tls: bool,
@@ -101,6 +103,12 @@ impl Peer {
         let mut heard = self.connections();
         assert_eq!(heard.len(), 1, "connections: {heard:?}");
         heard.remove(0)
+    }
+
+    /// The same when the client has ended it: nobody waits for the reply to QUIT.
+    pub(crate) async fn heard_to_the_end(&self) -> Heard {
+        self.wait_for_ends(1).await;
+        self.heard()
     }
 
     /// What was said in all connections, and nothing of it later.

@@ -11,8 +11,20 @@ const MANY: &str = "452 4.5.3 too many recipients";
 const MANY_TOO: &str = "552 5.5.3 too many recipients";
 const FULL: &str = "552 5.2.2 mailbox full";
 
-/// An attempt for three recipients, some of them refused.
+/// An attempt for three recipients, some of them refused; whether the server takes them one by one or in a flight makes no difference.
 async fn deliver(script: Script, is_partial: bool) -> (Attempt, Peer) {
+    let (one_by_one, _peer) = deliver_once(script.clone(), is_partial).await;
+    let in_flights = Script {
+        offers: vec!["PIPELINING"],
+        flights: vec![4],
+        ..script
+    };
+    let (in_a_flight, peer) = deliver_once(in_flights, is_partial).await;
+    assert_eq!(in_a_flight.result, one_by_one.result);
+    (in_a_flight, peer)
+}
+
+async fn deliver_once(script: Script, is_partial: bool) -> (Attempt, Peer) {
     let peer = Peer::start(script);
     let message = json!({"to": ["a@example.org", "B <b@example.org>"], "bcc": ["c@example.org", "a@example.org"], "text": "x"});
     let profile = profile(&peer, &json!({"partial_delivery": is_partial}));
@@ -92,7 +104,7 @@ async fn one_who_is_refused_is_enough_for_nobody_to_get_it() {
             );
             assert_eq!(is_named, reply.is_some(), "{}", failure.detail);
         }
-        let lines = peer.heard().lines;
+        let lines = peer.heard_to_the_end().await.lines;
         assert_eq!(
             (
                 count(&lines, "RCPT"),

@@ -18,6 +18,10 @@ struct Session<'a, S> {
     stream: BufReader<S>,
     script: &'a Script,
     record: &'a Record,
+    /// What is left of the script's.
+    flights: &'a [usize],
+    /// Replies to the commands of a flight that is not complete.
+    held: Vec<String>,
 }
 
 /// Follows `script` until the client, or the script, has enough.
@@ -35,6 +39,8 @@ where
         stream: BufReader::new(stream),
         script,
         record,
+        flights: &script.flights,
+        held: Vec::new(),
     };
     match session.run(offers, greets).await {
         Ok(()) => Ended::StartTls(session.stream.into_inner()),
@@ -72,7 +78,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
                         .iter()
                         .find(|(to, _)| line.contains(&format!("<{to}>")));
                     let reply = refused.map_or("250 2.1.5 Ok", |(_, reply)| *reply);
-                    self.act("RCPT", reply).await?;
+                    self.reply("RCPT", reply).await?;
                 }
                 "DATA" => {
                     self.act("DATA", "354 go").await?;
@@ -90,7 +96,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
                     return self.drain().await;
                 }
                 "HELO" => self.act("HELO", "250 peer").await?,
-                "MAIL" => self.act("MAIL", "250 2.1.0 Ok").await?,
+                "MAIL" => self.reply("MAIL", "250 2.1.0 Ok").await?,
                 _ => self.say(b"500 what?\r\n").await?,
             }
         }
@@ -101,6 +107,25 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
             Some(act) => self.perform(act).await,
             None => self.say(format!("{usual}\r\n").as_bytes()).await,
         }
+    }
+
+    /// Acts at once, or for all of a flight when all of it is there.
+    async fn reply(&mut self, place: &str, usual: &str) -> Result<(), Over> {
+        let Some((size, others)) = self.flights.split_first() else {
+            return self.act(place, usual).await;
+        };
+        let reply = match self.script.act(place) {
+            Some(Act::Say(said)) => String::from_utf8(said).expect("a reply in UTF-8"),
+            Some(act) => return self.perform(act).await,
+            None => format!("{usual}\r\n"),
+        };
+        self.held.push(reply);
+        if self.held.len() < *size {
+            return Ok(());
+        }
+        self.flights = others;
+        let replies = std::mem::take(&mut self.held).concat();
+        self.say(replies.as_bytes()).await
     }
 
     async fn perform(&mut self, act: Act) -> Result<(), Over> {

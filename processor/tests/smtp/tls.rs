@@ -157,7 +157,8 @@ async fn starttls_never_downgrades() {
             Evidence::NotOffered(Offer::StartTls)
         );
         assert_eq!(attempt.class(), Class::Permanent);
-        assert_eq!(peer.heard().lines, ["EHLO app.example.org", "QUIT"]);
+        let heard = peer.heard_to_the_end().await;
+        assert_eq!(heard.lines, ["EHLO app.example.org", "QUIT"]);
     }
     for (reply, class) in [
         ("454 4.7.0 not now", Class::Transient),

@@ -30,7 +30,7 @@ async fn a_dialogue_from_the_banner_to_quit() {
         (sent.provider_ref.as_deref(), sent.detail.as_deref()),
         (Some("Ok: queued as 4XYZ"), None)
     );
-    let heard = peer.heard();
+    let heard = peer.heard_to_the_end().await;
     assert_eq!(
         heard.lines,
         [
@@ -149,7 +149,8 @@ async fn a_message_that_the_server_has_no_room_for_is_not_sent() {
         "{}",
         attempt.failure().summary
     );
-    assert_eq!(peer.heard().lines, ["EHLO app.example.org", "QUIT"]);
+    let heard = peer.heard_to_the_end().await;
+    assert_eq!(heard.lines, ["EHLO app.example.org", "QUIT"]);
 }
 
 #[tokio::test]
@@ -170,7 +171,8 @@ async fn a_local_part_of_another_script_needs_a_server_that_offers_smtputf8() {
             Evidence::NotOffered(Offer::SmtpUtf8)
         );
         assert_eq!(attempt.class(), Class::Permanent);
-        assert_eq!(peer.heard().lines, ["EHLO app.example.org", "QUIT"]);
+        let heard = peer.heard_to_the_end().await;
+        assert_eq!(heard.lines, ["EHLO app.example.org", "QUIT"]);
     }
 }
 
@@ -273,6 +275,9 @@ async fn nothing_in_any_string_becomes_a_line_of_the_dialogue() {
 async fn check(peer: &Peer, message: &Value, is_taken: bool) {
     let attempt = attempt(&profile(peer, &json!({})), message, LONG).await;
     assert_eq!(attempt.result.is_ok(), is_taken, "{message}");
+    if is_taken {
+        peer.wait_for_ends(1).await;
+    }
     for heard in peer.connections() {
         let verbs: Vec<&str> = heard.lines.iter().map(|line| &line[..4]).collect();
         assert_eq!(verbs, ["EHLO", "MAIL", "RCPT", "DATA", "QUIT"], "{message}");

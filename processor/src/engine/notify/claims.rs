@@ -3,9 +3,10 @@
 //! The claim is an advisory lock that holds no transaction id. Looking, locking and reading the event are one flight: the look hands the first event
 //! nobody has claimed to the claim behind it, which sees it as the last holder of the lock left it.
 //!
-//! A send takes seconds, so the first due events are as a rule claimed already, here or elsewhere. Those of our own workers are left out by name, and a look
-//! in which all are claimed goes on behind its last event until it finds one or there are no more.
+//! A send takes seconds, so the first due events are as a rule claimed already, here or elsewhere. Those of our own workers are left out by name, and so are
+//! the [postponed](super::postponed) ones; a look in which all are claimed goes on behind its last event until it finds one or there are no more.
 
+use super::postponed::Whose;
 use crate::engine::claim::{self, Tried};
 use crate::engine::event::Event;
 use crate::engine::lanes::{self, Seat};
@@ -33,6 +34,7 @@ pub async fn next<'a>(
     engine: &'a Engine,
     session: &WorkerSession,
     first: Source,
+    whose: Whose,
 ) -> Result<Option<Held<'a>>, StepError> {
     let second = match first {
         Source::Lanes => Source::Alone,
@@ -43,8 +45,8 @@ pub async fn next<'a>(
             continue;
         }
         let held = match source {
-            Source::Lanes => in_a_lane(engine, session).await?,
-            Source::Batches | Source::Alone => parallel(engine, session).await?,
+            Source::Lanes => in_a_lane(engine, session, whose).await?,
+            Source::Batches | Source::Alone => parallel(engine, session, whose).await?,
         };
         engine.notify.found(source, held.is_none());
         if held.is_some() {
@@ -58,19 +60,20 @@ pub async fn next<'a>(
 async fn parallel<'a>(
     engine: &'a Engine,
     session: &WorkerSession,
+    whose: Whose,
 ) -> Result<Option<Held<'a>>, StepError> {
     let floor = &engine.notify.floor;
     if floor.full_look_overdue()
         && let Some(look) = floor.try_full_look()
     {
-        return from(engine, session, Key::MIN, Some(look)).await;
+        return from(engine, session, whose, Key::MIN, Some(look)).await;
     }
     let start = floor.start();
-    if let Some(held) = from(engine, session, start, None).await? {
+    if let Some(held) = from(engine, session, whose, start, None).await? {
         return Ok(Some(held));
     }
     match floor.try_full_look() {
-        Some(look) if start > Key::MIN => from(engine, session, Key::MIN, Some(look)).await,
+        Some(look) if start > Key::MIN => from(engine, session, whose, Key::MIN, Some(look)).await,
         Some(_) | None => Ok(None),
     }
 }
@@ -79,12 +82,14 @@ async fn parallel<'a>(
 async fn from<'a>(
     engine: &'a Engine,
     session: &WorkerSession,
+    whose: Whose,
     start: Key,
     full: Option<FullLook<'_>>,
 ) -> Result<Option<Held<'a>>, StepError> {
     let mut from = start;
     loop {
-        let ours = engine.notify.quarantine.all();
+        let mut left_alone = engine.notify.quarantine.all();
+        left_alone.extend(engine.postponed.events(whose));
         let parameters: [&(dyn ToSql + Sync); 7] = [
             &PAGE,
             &from.run_at,
@@ -92,7 +97,7 @@ async fn from<'a>(
             &session.node,
             &engine.served.include,
             &engine.served.exclude,
-            &ours,
+            &left_alone,
         ];
         let tried = claim::notify(session, &session.statements.lock_notify_next, &parameters);
         let Tried { row, event } = tried.await?;
@@ -130,26 +135,33 @@ fn place(row: &tokio_postgres::Row, run_at: &str, id: &str) -> Option<Key> {
 async fn in_a_lane<'a>(
     engine: &'a Engine,
     session: &WorkerSession,
+    whose: Whose,
 ) -> Result<Option<Held<'a>>, StepError> {
     let statements = &session.statements;
     let first = lanes::first_due(engine, session, &statements.due_lanes_notify).await?;
     if first.is_empty() {
         return Ok(None);
     }
-    if let Some(held) = some_head(engine, session, &first).await? {
+    if let Some(held) = some_head(engine, session, whose, &first).await? {
         return Ok(Some(held));
     }
     let lanes = &engine.notify.lanes;
     let further = lanes::further(lanes, session, &statements.next_lanes_notify).await?;
-    some_head(engine, session, &further).await
+    some_head(engine, session, whose, &further).await
 }
 
 async fn some_head<'a>(
     engine: &'a Engine,
     session: &WorkerSession,
+    whose: Whose,
     lanes: &[i64],
 ) -> Result<Option<Held<'a>>, StepError> {
-    for seat in lanes::free_seats(&engine.notify.lanes, lanes) {
+    let lanes: Vec<i64> = lanes
+        .iter()
+        .copied()
+        .filter(|lane| !engine.postponed.holds_lane(*lane, whose))
+        .collect();
+    for seat in lanes::free_seats(&engine.notify.lanes, &lanes) {
         let lane = seat.lane();
         let parameters: [&(dyn ToSql + Sync); 3] =
             [&lane, &engine.served.include, &engine.served.exclude];

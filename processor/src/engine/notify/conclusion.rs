@@ -45,19 +45,18 @@ impl Conclusion {
         }
     }
 
-    /// An attempt ended before anything was sent, for a reason that can be told to everybody.
+    /// An attempt ended before anything was sent, for a reason that can be told to everybody and will not pass.
     #[must_use]
-    pub fn unsent(event: &Event, class: Class, sqlstate: Option<String>, reason: &str) -> Self {
-        let delay = crate::engine::verdict::retry_delay(event.attempt());
+    pub fn unsent(sqlstate: Option<String>, reason: &str) -> Self {
         Self {
-            verdict: verdict(event, class, delay),
+            verdict: Verdict::Failed,
             failure: Some(Failure {
                 sqlstate,
                 error: storable(reason),
             }),
             detail: Some(storable(reason)),
             provider_ref: None,
-            class: Some(class),
+            class: Some(Class::Permanent),
             transport: None,
             took: Duration::ZERO,
         }

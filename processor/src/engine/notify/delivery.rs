@@ -1,5 +1,6 @@
 //! One claimed notify event, from the claim to COMMIT: is there a notifier, fetch, send, verdict, settlement.
 
+use super::Turn;
 use super::conclusion::Conclusion;
 use super::debug::DebugLog;
 use super::fetch::{Fetched, Wrong, fetch};
@@ -26,6 +27,8 @@ pub struct Delivery<'a> {
     pub session: &'a mut WorkerSession,
     /// Where traces go.
     pub debug: &'a DebugLog,
+    /// The lane of the event.
+    pub lane: Option<i64>,
     /// Whether code of the notifier runs in the session: if the session is lost then, that may be its doing.
     pub at_risk: bool,
 }
@@ -36,14 +39,18 @@ enum Concluded {
     As(Conclusion, Option<Arc<Servable>>),
     /// The copy that the Processor went by is outdated: nothing is concluded.
     Withheld,
+    /// The notifier cannot be asked just now, for this reason: nothing is concluded.
+    Postponed(String),
 }
 
 impl Delivery<'_> {
-    /// Resolves `event`. Nothing of it is written while the notifier may have changed: then the claim is let go until the Processor has reloaded.
-    pub async fn run(&mut self, event: &Event) -> Result<(), StepError> {
+    /// Resolves `event`. Nothing of it is written while the notifier may have changed: then the claim is let go until the Processor has reloaded. Nor when the
+    /// notifier cannot be asked just now: then the event is left alone for a while.
+    pub async fn run(&mut self, event: &Event) -> Result<Turn, StepError> {
         let began = Instant::now();
         if event.refusal == Some(Refusal::WrongLane) {
-            return record::move_lane(self.session, event.id).await;
+            record::move_lane(self.engine, self.session, event.id).await?;
+            return Ok(Turn::Worked);
         }
         // One that lost its session once more when the notifier was to be told of its end has had its chance.
         let id = notification_id(event).filter(|_| event.crashes <= CRASHES_MAX);
@@ -54,15 +61,26 @@ impl Delivery<'_> {
         };
         match concluded {
             Concluded::As(conclusion, notifier) => {
+                self.engine.postponed.over(event.id);
                 self.settle(event, id, conclusion, notifier.as_deref())
-                    .await
+                    .await?;
+                Ok(Turn::Worked)
             }
             Concluded::Withheld => {
                 self.session.rollback().await?;
                 self.engine.notify.floor.lower(event.key());
                 self.engine.notifier.outdated(&known);
                 self.engine.notifier.renewed(&known).await;
-                Ok(())
+                Ok(Turn::Worked)
+            }
+            Concluded::Postponed(problem) => {
+                self.session.rollback().await?;
+                self.engine.notify.floor.lower(event.key());
+                let postponed = &self.engine.postponed;
+                if let Some(times) = postponed.postpone(event.id, self.lane, &problem) {
+                    report::postponed(event, id, times, &problem);
+                }
+                Ok(Turn::Postponed)
             }
         }
     }
@@ -77,7 +95,7 @@ impl Delivery<'_> {
         let Some(notifier) = known.interface.servable() else {
             return match self.look_again(began).await? {
                 Interface::Servable(_) => Ok(Concluded::Withheld),
-                confirmed => Ok(Concluded::As(unservable(event, &confirmed), None)),
+                confirmed => Ok(unservable(event, &confirmed)),
             };
         };
         let notifier = Arc::clone(notifier);
@@ -123,18 +141,20 @@ impl Delivery<'_> {
                 sqlstate: None,
                 problem: "the notifier knows no notification of this id".to_owned(),
             },
-            Fetched::Wrong(wrong) if wrong.class == Class::Transient => wrong,
+            // Before any send, and nobody's fault but the notifier's.
+            Fetched::Wrong(wrong) if wrong.class == Class::Transient => {
+                return Ok(ControlFlow::Break(Concluded::Postponed(wrong.problem)));
+            }
             Fetched::Wrong(wrong) => match self.look_again(Instant::now()).await? {
                 now if now == known.interface => wrong,
                 Interface::Servable(_) => return Ok(ControlFlow::Break(Concluded::Withheld)),
                 confirmed => {
                     self.engine.notifier.outdated(known);
-                    let conclusion = unservable(event, &confirmed);
-                    return Ok(ControlFlow::Break(Concluded::As(conclusion, None)));
+                    return Ok(ControlFlow::Break(unservable(event, &confirmed)));
                 }
             },
         };
-        let conclusion = Conclusion::unsent(event, wrong.class, wrong.sqlstate, &wrong.problem);
+        let conclusion = Conclusion::unsent(wrong.sqlstate, &wrong.problem);
         Ok(ControlFlow::Break(Concluded::As(
             conclusion.after(began.elapsed()),
             Some(Arc::clone(notifier)),
@@ -199,15 +219,22 @@ fn refused(event: &Event) -> Option<Conclusion> {
 fn unaddressed(event: &Event) -> Conclusion {
     refused(event).unwrap_or_else(|| {
         let reason = "the payload is not a notification id";
-        Conclusion::unsent(event, Class::Permanent, None, reason)
+        Conclusion::unsent(None, reason)
     })
 }
 
-fn unservable(event: &Event, interface: &Interface) -> Conclusion {
-    refused(event).unwrap_or_else(|| {
-        let (class, cause) = interface.cause();
-        Conclusion::unsent(event, class, None, &cause)
-    })
+/// What becomes of an event whose notifier cannot be called.
+fn unservable(event: &Event, interface: &Interface) -> Concluded {
+    if let Some(conclusion) = refused(event) {
+        return Concluded::As(conclusion, None);
+    }
+    match interface.cause() {
+        (Class::Transient, cause) => Concluded::Postponed(cause),
+        (Class::Permanent, cause) => {
+            let conclusion = Conclusion::unsent(None, &cause);
+            Concluded::As(conclusion, None)
+        }
+    }
 }
 
 #[cfg(test)]

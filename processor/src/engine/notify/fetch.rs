@@ -1,15 +1,18 @@
 //! Fetching a notification from its notifier, inside the held transaction.
 //!
 //! `fetch` runs read only, within a limit, and under a savepoint that is rolled back whatever it did: it cannot take a transaction id or a lock into the
-//! send, and one that raises costs its attempt and not the settlement.
+//! send, and one that raises costs its attempt, or a pause if that may pass, and not the settlement.
 
 use super::interface::Servable;
 use crate::engine::session::WorkerSession;
 use crate::engine::step::{ANSWER_LIMIT, StepError, within};
 use crate::engine::verdict::of_companion;
 use crate::transport::Notification;
-use postgres_types::{FromSql, Type};
+use postgres_types::{FromSql, Type, accepts};
+use serde_json::Value;
+use serde_json::error::Category;
 use shared::failure::Class;
+use std::error::Error;
 use tokio_postgres::{Column, Row};
 
 /// What `fetch` gave.
@@ -100,8 +103,8 @@ fn read_row(id: i64, row: &Row) -> Result<Fetched, Wrong> {
     let notification = Notification {
         id,
         transport: column(row, "transport")?,
-        profile: column(row, "profile")?,
-        message: column(row, "message")?,
+        profile: json(row, "profile")?,
+        message: json(row, "message")?,
     };
     let debug = column(row, "debug")?;
     Ok(Fetched::Found(Box::new(notification), debug))
@@ -111,7 +114,73 @@ fn column<'a, T: FromSql<'a>>(row: &'a Row, name: &str) -> Result<T, Wrong> {
     match row.try_get::<_, Option<T>>(name) {
         Ok(Some(value)) => Ok(value),
         Ok(None) => Err(Wrong::answer(&format!("NULL as {name}"))),
-        // JSON that our parser does not take: nesting beyond its depth.
-        Err(_) => Err(Wrong::answer(&format!("a {name} that cannot be read"))),
+        Err(_) => Err(unreadable(name)),
+    }
+}
+
+fn unreadable(name: &str) -> Wrong {
+    Wrong::answer(&format!("a {name} that cannot be read"))
+}
+
+fn json(row: &Row, name: &str) -> Result<Value, Wrong> {
+    let JsonText(text) = column(row, name)?;
+    if has_key_of_numbers(text) {
+        let problem = format!("a {name} with the key {KEY_OF_NUMBERS}, which is reserved");
+        return Err(Wrong::answer(&problem));
+    }
+    serde_json::from_str(text).map_err(|error| match error.classify() {
+        // PostgreSQL writes no other JSON that is against the syntax here than JSON beyond the depth of this parser.
+        Category::Syntax => Wrong::answer(&format!("a {name} that is nested too deeply")),
+        Category::Io | Category::Data | Category::Eof => unreadable(name),
+    })
+}
+
+/// The key by which `serde_json` passes numbers on to itself: it takes an object that begins with it for a number, or for an error.
+const KEY_OF_NUMBERS: &str = "$serde_json::private::Number";
+
+/// Whether an object in `text`, at any depth, has that key. Within a string the quote before it would be escaped.
+fn has_key_of_numbers(text: &str) -> bool {
+    let key = format!("\"{KEY_OF_NUMBERS}\":");
+    text.match_indices(&key)
+        .any(|(place, _)| text[..place].ends_with(['{', ' ']))
+}
+
+/// The text of a jsonb, as PostgreSQL writes it: `{"key": value, "key": value}`, escaping no more than it must.
+struct JsonText<'a>(&'a str);
+
+impl<'a> FromSql<'a> for JsonText<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        /// Of the binary format, which is this byte and the text.
+        const VERSION: u8 = 1;
+        match raw.split_first() {
+            Some((&VERSION, text)) => Ok(Self(std::str::from_utf8(text)?)),
+            _ => Err("a jsonb of another version".into()),
+        }
+    }
+
+    accepts!(JSONB);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_key_of_numbers;
+
+    #[test]
+    fn the_reserved_key_is_found_as_a_key_and_nowhere_else() {
+        for text in [
+            r#"{"$serde_json::private::Number": "1"}"#,
+            r#"[{"a": [{"b": 1, "$serde_json::private::Number": {}}]}]"#,
+        ] {
+            assert!(has_key_of_numbers(text), "{text}");
+        }
+        for text in [
+            r#"{"a": "$serde_json::private::Number"}"#,
+            r#"["$serde_json::private::Number", 1]"#,
+            r#"{"a": "{\"$serde_json::private::Number\": 1}"}"#,
+            r#"{"a \"$serde_json::private::Number": 1}"#,
+            r#"{"$serde_json::private::Numbers": 1}"#,
+        ] {
+            assert!(!has_key_of_numbers(text), "{text}");
+        }
     }
 }

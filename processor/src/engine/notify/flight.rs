@@ -1,13 +1,14 @@
 //! The statements of a settlement on their way: all on the wire at once, answered in order, and none run behind one that failed, COMMIT included.
 
+use crate::engine::Engine;
 use crate::engine::pipeline::Pipeline;
 use crate::engine::session::WorkerSession;
 use crate::engine::step::{ANSWER_LIMIT, StepError, within};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio_postgres::Error;
 
-/// Behind the claim, and the limit of `set_status`.
-const SAVEPOINT: &str = "SAVEPOINT settlement; SET LOCAL statement_timeout = 10000";
+/// Longest answer to one statement up to `set_status`, with what it waits for.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// The part of a settlement that a statement belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +26,18 @@ pub enum Part {
 /// The answer to one statement: of which part, and whether it was what was hoped for.
 pub type Answer = (Part, Result<bool, Error>);
 
-/// Savepoint and row lock; the answer tells whether the event is still pending.
+/// Savepoint, the limit of `set_status`, and row lock; the answer tells whether the event is still pending.
 #[must_use]
-pub fn locking(session: &WorkerSession, id: i64) -> Pipeline<'_, Answer> {
+pub fn locking<'a>(engine: &Engine, session: &'a WorkerSession, id: i64) -> Pipeline<'a, Answer> {
+    // A drain finds one report under way and has time for one more and the settlement without it.
+    let limit = LIMIT.min(engine.config.shutdown_timeout.duration() / 3);
+    let savepoint = format!(
+        "SAVEPOINT settlement; SET LOCAL statement_timeout = {}",
+        limit.as_millis()
+    );
     let mut pipeline: Pipeline<'_, Answer> = Pipeline::with_capacity(6);
     pipeline.push(async move {
-        let set = session.client().batch_execute(SAVEPOINT).await;
+        let set = session.client().batch_execute(&savepoint).await;
         (Part::Row, set.map(|()| true))
     });
     pipeline.push(async move {

@@ -1,8 +1,8 @@
 //! The settlement of a notify event: row lock, the notifier's `set_status`, queue and log, COMMIT, all in one flight.
 //!
 //! A notification that was sent is never sent again because the bookkeeping failed (pg_relay_notifier: The Interface Contract). So whatever fails here is rolled
-//! back to a savepoint behind the claim and done again without what failed, deferred constraints of the notifier speak before COMMIT does, and only the end of
-//! the session, or of a long patience, lets go of the claim.
+//! back to a savepoint behind the claim and done again, a report that failed for good without it; deferred constraints of the notifier speak before COMMIT does,
+//! and only the end of the session, or of a long patience, lets go of the claim.
 
 use super::conclusion::Conclusion;
 use super::flight::{Answer, Part, answers, back_to_savepoint, claim_again, locking};
@@ -14,8 +14,10 @@ use crate::engine::report;
 use crate::engine::session::WorkerSession;
 use crate::engine::settle::{self, Ending, Failure, Success, When};
 use crate::engine::step::{ANSWER_LIMIT, StepError};
-use crate::engine::verdict::Verdict;
+use crate::engine::verdict::{Verdict, of_companion};
 use postgres_types::{ToSql, Type};
+use shared::backoff::Backoff;
+use shared::failure::Class;
 use std::time::{Duration, Instant};
 use tokio_postgres::Error;
 
@@ -23,6 +25,10 @@ use tokio_postgres::Error;
 const PATIENCE: Duration = Duration::from_mins(10);
 /// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How often a report is tried whose failure may pass: for about a minute if each waits for a lock, since what was sent would be `queued` for ever without it.
+const REPORTS: u32 = 8;
+/// First and longest pause between two reports.
+const REPORT_PAUSES: (Duration, Duration) = (Duration::from_millis(400), Duration::from_secs(4));
 
 /// Who is told of the verdict.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +57,9 @@ pub struct Record<'a> {
     conclusion: &'a mut Conclusion,
     addressee: Option<Addressee<'a>>,
     call: String,
+    /// Reports that failed.
+    reports: u32,
+    backoff: Backoff,
 }
 
 impl<'a> Record<'a> {
@@ -68,6 +77,8 @@ impl<'a> Record<'a> {
             conclusion,
             addressee,
             call: format!("SELECT {schema}.set_status($1, $2, $3, $4, $5, $6)"),
+            reports: 0,
+            backoff: Backoff::new(REPORT_PAUSES.0, REPORT_PAUSES.1),
         }
     }
 
@@ -89,13 +100,13 @@ impl<'a> Record<'a> {
             if error.ends_session() || session.is_closed() || Instant::now() > patience_ends {
                 return Err(error);
             }
-            report::settlement_failed(self.event, part == Part::Report, &error);
             match part {
                 Part::Report => {
-                    self.addressee = None;
                     back_to_savepoint(session).await?;
+                    self.report_failed(&error).await;
                 }
                 Part::Row | Part::Verdict => {
+                    report::settlement_failed(self.event, &error);
                     back_to_savepoint(session).await?;
                     if error.misses_statement() {
                         session.prepare_again().await?;
@@ -103,6 +114,7 @@ impl<'a> Record<'a> {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Part::Commit => {
+                    report::settlement_failed(self.event, &error);
                     // Its reason may lie with what the notifier did.
                     self.addressee = None;
                     if !claim_again(session, self.event.id).await? {
@@ -113,12 +125,31 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Pauses before the next report, or gives reports up. A drain has no time for more than one: what was sent must be settled before it is over.
+    async fn report_failed(&mut self, error: &StepError) {
+        let Some(Addressee { id, .. }) = self.addressee else {
+            return;
+        };
+        self.reports += 1;
+        let passes = of_companion(error.sqlstate()) == Class::Transient;
+        let draining = self.engine.shutdown.token.is_cancelled();
+        if passes && self.reports < REPORTS && !draining {
+            if self.reports == 1 {
+                report::report_repeated(self.event, id, error);
+            }
+            self.engine.pause(self.backoff.next()).await;
+        } else {
+            self.addressee = None;
+            report::report_lost(self.event, id, error);
+        }
+    }
+
     /// Whether the event was still pending. After an error the transaction stands at the failed part.
     async fn try_settle(&mut self, session: &WorkerSession) -> Result<bool, (Part, StepError)> {
         let deadline = Instant::now() + ANSWER_LIMIT;
         // No word of a retry, and no new event, before it is known that the old one is still there.
         if matches!(self.conclusion.verdict, Verdict::Retry(_)) {
-            let pending = answers(locking(session, self.event.id), deadline).await?;
+            let pending = answers(locking(self.engine, session, self.event.id), deadline).await?;
             if !pending {
                 self.conclusion.was_ended_elsewhere();
             }
@@ -130,7 +161,7 @@ impl<'a> Record<'a> {
             return Ok(pending);
         }
         answers(
-            self.recording(session, locking(session, self.event.id)),
+            self.recording(session, locking(self.engine, session, self.event.id)),
             deadline,
         )
         .await
@@ -233,8 +264,8 @@ impl<'a> Record<'a> {
 }
 
 /// Moves an event to the lane that its channel has now.
-pub async fn move_lane(session: &WorkerSession, id: i64) -> Result<(), StepError> {
-    let mut pipeline: Pipeline<'_, Answer> = locking(session, id);
+pub async fn move_lane(engine: &Engine, session: &WorkerSession, id: i64) -> Result<(), StepError> {
+    let mut pipeline: Pipeline<'_, Answer> = locking(engine, session, id);
     pipeline.push(async move {
         let moved = settle::move_lane(session, &[id]).await;
         (Part::Verdict, moved.map(|()| true))

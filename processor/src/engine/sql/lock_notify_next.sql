@@ -1,6 +1,6 @@
 -- Takes the claim lock of the first due event of parallel notify channels that nobody has claimed, among the first $1 from the place
 -- ($2, $3) on, and names it in pgrelay.event_id for the claim that follows. $4 this node; $5, $6 regular expressions of served and
--- excluded channels, NULL for no restriction; $7 events of our own workers, which are not worth a try.
+-- excluded channels, NULL for no restriction; $7 events of our own workers and postponed ones, which are not worth a try.
 -- Always one row: the place of the locked event, how many were looked at, and the place of the last of them.
 WITH due AS MATERIALIZED (
     SELECT q.id, q.run_at

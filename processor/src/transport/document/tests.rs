@@ -122,7 +122,36 @@ fn a_summary_names_the_key_and_holds_no_content() {
 
 #[test]
 fn long_values_are_shortened() {
-    let value = json!({"subject": vec!["x"; 1000]});
-    let problem = message(&value).unwrap().line("subject").err().unwrap();
+    let value = json!({"to": vec!["x"; 1000]});
+    let problem = message(&value).unwrap().line("to").err().unwrap();
+    assert!(problem.detail().ends_with('…'), "{}", problem.detail());
     assert!(problem.detail().chars().count() < 200);
+}
+
+#[test]
+fn of_a_message_addresses_are_quoted_and_nothing_else() {
+    let value = json!({"to": ["c4nary"], "cc": 7, "subject": ["c4nary"], "text": {"a": "c4nary"}, "attachments": [{"filename": ["c4nary"]}]});
+    let fields = message(&value).unwrap();
+    let entry = fields.required("to").unwrap().array().unwrap();
+    let problem = entry.first().unwrap().malformed("expected a mailbox");
+    assert_eq!(
+        problem.detail(),
+        "message key to[0]: expected a mailbox, got \"c4nary\""
+    );
+    assert!(fields.line("cc").err().unwrap().detail().ends_with("got 7"));
+    let file = fields.required("attachments").unwrap().array().unwrap();
+    let file = file.first().unwrap().object().unwrap();
+    for problem in [
+        fields.line("subject"),
+        fields.text("text"),
+        file.line("filename"),
+    ] {
+        let detail = problem.err().unwrap().detail();
+        assert!(
+            !detail.contains("c4nary") && detail.ends_with("expected a string"),
+            "{detail}"
+        );
+    }
+    let problem = message(&json!(["c4nary"])).err().unwrap();
+    assert_eq!(problem.detail(), "message: expected an object");
 }

@@ -2,13 +2,12 @@
 
 use crate::transport::Failure;
 use crate::transport::http;
+use crate::transport::veil::Veil;
 use reqwest::Response;
 use serde_json::Value;
 use shared::failure::{Class, Evidence, GraphCode};
 use std::time::Instant;
 
-/// The header with Graph's name for a request.
-pub(super) const REQUEST_ID: &str = "request-id";
 /// Most bytes that are read of an answer.
 pub(super) const BODY_MAX: usize = 65_536;
 
@@ -19,10 +18,10 @@ pub(super) const TEXT_MAX: usize = 500;
 const DEPTH_MAX: usize = 5;
 
 /// The failure of an answer that is not 2xx.
-pub(super) async fn refusal(response: Response, deadline: Instant) -> Failure {
+pub(super) async fn refusal(response: Response, veil: &Veil, deadline: Instant) -> Failure {
     let status = response.status().as_u16();
     let retry_after = http::retry_after(response.headers());
-    let said = Said::read(response, deadline).await;
+    let said = Said::read(response, veil, deadline).await;
     let evidence = Evidence::Graph {
         status,
         code: said.code(),
@@ -35,8 +34,12 @@ pub(super) async fn refusal(response: Response, deadline: Instant) -> Failure {
 }
 
 /// The failure of a second 401.
-pub(super) async fn unauthorized_again(response: Response, deadline: Instant) -> Failure {
-    let said = Said::read(response, deadline).await;
+pub(super) async fn unauthorized_again(
+    response: Response,
+    veil: &Veil,
+    deadline: Instant,
+) -> Failure {
+    let said = Said::read(response, veil, deadline).await;
     said.failure(
         Evidence::GraphUnauthorizedAgain,
         "sendMail answered 401 to a new token as well",
@@ -52,18 +55,18 @@ struct Said {
 }
 
 impl Said {
-    async fn read(response: Response, deadline: Instant) -> Self {
-        let request_id = http::reference(response.headers(), REQUEST_ID);
+    async fn read(response: Response, veil: &Veil, deadline: Instant) -> Self {
+        let request_id = request_id(&response, veil);
         let body = http::read_body(response, BODY_MAX, deadline).await;
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         let error = answer.get("error");
         Self {
             request_id,
-            codes: codes(error),
+            codes: codes(error, veil),
             message: error
                 .and_then(|error| error.get("message"))
                 .and_then(Value::as_str)
-                .map(|text| http::one_line(text, TEXT_MAX)),
+                .map(|text| http::one_line(&veil.draw(text.to_owned()), TEXT_MAX)),
         }
     }
 
@@ -98,11 +101,17 @@ impl Said {
     }
 }
 
+/// Graph's name for the request.
+pub(super) fn request_id(response: &Response, veil: &Veil) -> Option<String> {
+    let id = http::reference(response.headers(), "request-id");
+    id.filter(|id| !veil.hides(id))
+}
+
 /// `error.code` and those within it.
-fn codes(error: Option<&Value>) -> Vec<String> {
+fn codes(error: Option<&Value>, veil: &Veil) -> Vec<String> {
     std::iter::successors(error, |error| inner(error))
         .take(DEPTH_MAX)
-        .filter_map(|error| word(error.get("code")?.as_str()?))
+        .filter_map(|error| word(error.get("code")?.as_str()?, veil))
         .map(str::to_owned)
         .collect()
 }
@@ -112,23 +121,24 @@ fn inner(error: &Value) -> Option<&Value> {
     error.get("innererror").or_else(|| error.get("innerError"))
 }
 
-/// A code, unless it is a text that may hold anything.
-pub(super) fn word(text: &str) -> Option<&str> {
+/// A code, unless it is a text that may hold anything, or one that tells what `veil` hides.
+pub(super) fn word<'a>(text: &'a str, veil: &Veil) -> Option<&'a str> {
     const LENGTH_MAX: usize = 100;
     let is_word = (1..=LENGTH_MAX).contains(&text.len())
         && text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-    is_word.then_some(text)
+    (is_word && !veil.hides(text)).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{codes, word};
+    use crate::transport::veil::Veil;
     use serde_json::{Value, json};
 
     fn found(error: &Value) -> Vec<String> {
-        codes(Some(error))
+        codes(Some(error), &Veil::default())
     }
 
     #[test]
@@ -136,7 +146,7 @@ mod tests {
         let error =
             json!({"code": "A", "innerError": {"date": 1, "innererror": {"code": "C.d_e-1"}}});
         assert_eq!(found(&error), ["A", "C.d_e-1"]);
-        assert!(codes(None).is_empty());
+        assert!(codes(None, &Veil::default()).is_empty());
         assert!(found(&json!("A")).is_empty());
         assert!(found(&json!({"code": 5, "innererror": [1]})).is_empty());
     }
@@ -160,7 +170,7 @@ mod tests {
             "a\n",
             &"x".repeat(101),
         ] {
-            assert_eq!(word(text), None, "{text:?}");
+            assert_eq!(word(text, &Veil::default()), None, "{text:?}");
         }
     }
 }

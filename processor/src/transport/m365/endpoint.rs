@@ -4,6 +4,7 @@ use super::account::Account;
 use super::answer::{BODY_MAX, TEXT_MAX, word};
 use crate::transport::Failure;
 use crate::transport::http::{self, Request};
+use crate::transport::veil::Veil;
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
@@ -89,6 +90,8 @@ async fn refusal(response: Response, secret: &str, deadline: Instant) -> Failure
     let retry_after = http::retry_after(response.headers());
     let body = http::read_body(response, BODY_MAX, deadline).await;
     let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+    // An endpoint that repeats what it was asked with shall not bring the secret into the log or the database.
+    let veil = Veil::of([secret]);
     let error = answer.get("error").and_then(Value::as_str);
     let numbers: Vec<u64> = answer
         .get("error_codes")
@@ -97,7 +100,7 @@ async fn refusal(response: Response, secret: &str, deadline: Instant) -> Failure
         .unwrap_or_default();
 
     let mut summary = format!("token endpoint answered {status}");
-    if let Some(word) = error.and_then(word) {
+    if let Some(word) = error.and_then(|error| word(error, &veil)) {
         summary = format!("{summary} {word}");
     }
     if !numbers.is_empty() {
@@ -105,10 +108,9 @@ async fn refusal(response: Response, secret: &str, deadline: Instant) -> Failure
     }
     let description = answer.get("error_description").and_then(Value::as_str);
     let detail = match description {
-        // An endpoint that repeats what it was asked with shall not bring the secret into the database.
         Some(text) => format!(
             "{summary}: {}",
-            http::one_line(&text.replace(secret, "[client secret]"), TEXT_MAX)
+            http::one_line(&veil.draw(text.to_owned()), TEXT_MAX)
         ),
         None => summary.clone(),
     };

@@ -5,9 +5,10 @@ use crate::transport::Failure;
 use crate::transport::document::{Fields, Malformed, Node};
 use shared::failure::Unsendable;
 
-/// Bounds of `max_message_bytes`.
-const BYTES_LEAST: u64 = 1024;
-const BYTES_MOST: u64 = 104_857_600;
+/// Least of `max_message_bytes`, for every transport.
+pub const BYTES_LEAST: u64 = 1024;
+/// Most of it: 100 MiB.
+pub const BYTES_MOST: u64 = 104_857_600;
 
 /// `allowed_recipient_domains` and `max_message_bytes` of a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]

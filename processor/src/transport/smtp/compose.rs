@@ -1,5 +1,7 @@
 //! A mail as it goes out: the envelope, and the message in bytes.
 //!
+//! A large one takes a while, which other sends must not wait for: it is composed on a thread of its own.
+//!
 //! Invariants: all line ends are CRLF, no line has more than 998 octets, there is no NUL; Bcc is nowhere in the message; every header is there once; the same
 //! notification has the same Message-ID on every attempt. Addresses are validated before, so none of them can end a command.
 
@@ -14,9 +16,12 @@ use shared::failure::Unsendable;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
+use tokio::task::spawn_blocking;
 
 /// Longest line in octets, without its end (RFC 5322, 2.1.1).
 const LINE_MAX: usize = 998;
+/// Largest content in bytes that is composed where it is asked for: a matter of milliseconds.
+const COMPOSED_AT_ONCE: u64 = 1_048_576;
 
 /// A mail, ready to be sent.
 pub(super) struct Letter {
@@ -24,10 +29,27 @@ pub(super) struct Letter {
     pub(super) sender: String,
     /// Each once.
     pub(super) recipients: Vec<String>,
-    /// Header, blank line and body, with a line end at its end; dots are not stuffed.
+    /// Header, blank line and body, with a line end at its end.
     pub(super) message: String,
+    /// The same as it follows DATA.
+    pub(super) stuffed: String,
     /// Whether an address needs SMTPUTF8 (RFC 6531).
     pub(super) needs_utf8: bool,
+}
+
+/// Composes notification `id`, and gives `plan` back.
+pub(super) async fn compose_aside(
+    id: i64,
+    plan: Plan,
+    mail: Mail,
+) -> Result<(Plan, Letter), Failure> {
+    let is_large = mail.content_bytes() > COMPOSED_AT_ONCE;
+    let composing = move || compose(id, &plan, &mail).map(|letter| (plan, letter));
+    if !is_large {
+        return composing();
+    }
+    let composed = spawn_blocking(composing).await;
+    composed.unwrap_or_else(|_| Err(unsendable("the message cannot be composed")))
 }
 
 /// Composes notification `id`.
@@ -50,6 +72,7 @@ pub(super) fn compose(id: i64, plan: &Plan, mail: &Mail) -> Result<Letter, Failu
     Ok(Letter {
         sender: plan.envelope_from.clone(),
         recipients,
+        stuffed: stuffed(&message),
         message,
         needs_utf8,
     })
@@ -154,6 +177,19 @@ fn is_sendable(message: &str) -> bool {
             text.len() <= LINE_MAX && !text.contains('\r') && !text.contains('\0')
         })
     })
+}
+
+/// The message with its dots stuffed and the final one (RFC 5321, 4.5.2). It ends with a line end.
+fn stuffed(message: &str) -> String {
+    let mut stuffed = String::with_capacity(message.len() + message.len() / 64 + 3);
+    for line in message.split_inclusive('\n') {
+        if line.starts_with('.') {
+            stuffed.push('.');
+        }
+        stuffed.push_str(line);
+    }
+    stuffed.push_str(".\r\n");
+    stuffed
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The dialogue (RFC 5321), phase by phase.
 //!
-//! Invariants: one transaction, with one MAIL; no command before the reply to the one before; success only after 250 to the final dot; the first refusal is what is
-//! reported, whatever follows it; after the final dot everything but a reply leaves the outcome unknown.
+//! Invariants: one transaction, with one MAIL; no command before the reply to the one before, but for MAIL and RCPT where the server offers that; nothing is sent that a
+//! refusal has made pointless; success only after 250 to the final dot; the first refusal is what is reported, whatever follows it; after the final dot everything but a
+//! reply leaves the outcome unknown.
 
 use super::super::Sent;
 use super::super::steps::Steps;
@@ -9,7 +10,6 @@ use super::auth;
 use super::compose::Letter;
 use super::offers::{Offers, Size};
 use super::plan::{Login, Plan};
-use super::recipients::Refusals;
 use super::reply::Answer;
 use super::stop::Stop;
 use super::wire::{Handed, Wire};
@@ -67,10 +67,7 @@ impl Talk<'_> {
             self.log_in(wire, &offers, login).await?;
         }
         self.check_size(&offers)?;
-        let command = self.mail_command(&offers)?;
-        let answer = wire.ask(&command).await;
-        self.expect(Phase::Mail, answer, &[250])?;
-        let refusals = self.name_recipients(wire).await?;
+        let refusals = self.address(wire, &offers).await?;
         let detail = (!refusals.is_empty()).then(|| refusals.named());
         match self.hand_over(wire).await {
             Ok(provider_ref) => Ok(Sent {
@@ -145,77 +142,6 @@ impl Talk<'_> {
         }
     }
 
-    /// MAIL with such parameters as are offered.
-    fn mail_command(&self, offers: &Offers) -> Result<String, Stop> {
-        let letter = self.letter;
-        let mut command = format!("MAIL FROM:<{}>", letter.sender);
-        if offers.size != Size::NotOffered {
-            command.extend([" SIZE=", &letter.message.len().to_string()]);
-        }
-        if letter.needs_utf8 {
-            if !offers.smtp_utf8 {
-                let text = "an address needs SMTPUTF8, which the server does not offer";
-                return Err(Stop::not_offered(Offer::SmtpUtf8, text.to_owned()));
-            }
-            // Bodies are of seven bits; headers with such addresses are not.
-            if offers.eight_bit && !letter.message.is_ascii() {
-                command += " BODY=8BITMIME";
-            }
-            command += " SMTPUTF8";
-        }
-        Ok(command)
-    }
-
-    /// RCPT for everyone. Who is refused is given back when the message goes to the others.
-    async fn name_recipients<S>(&self, wire: &mut Wire<S>) -> Result<Refusals, Stop>
-    where
-        S: AsyncRead + AsyncWrite + Unpin,
-    {
-        let mut refusals = Refusals::default();
-        let mut accepted = 0;
-        let mut end = None;
-        for recipient in &self.letter.recipients {
-            match wire.ask(&format!("RCPT TO:<{recipient}>")).await {
-                Ok(answer) if matches!(answer.code(), 250 | 251) => accepted += 1,
-                Ok(answer) if answer.code() == 421 => {
-                    refusals.add(recipient, answer.clone());
-                    end = Some(self.stop(Phase::Rcpt, Ok(answer)));
-                    break;
-                }
-                Ok(answer) if answer.is_refusal() => refusals.add(recipient, answer),
-                answer => {
-                    end = Some(self.stop(Phase::Rcpt, answer));
-                    break;
-                }
-            }
-        }
-        let count = self.letter.recipients.len();
-        self.steps.note(
-            Phase::Rcpt.as_str(),
-            format!("{accepted} of {count} recipients accepted"),
-        );
-        let is_lost = end.is_some();
-        let refused = match (self.plan.partial_delivery, end) {
-            // The first refusal has decided, whatever went wrong after it.
-            (false, end) => refusals.of_all_or_none(count).or(end),
-            (true, Some(mut end)) => {
-                if !refusals.is_empty() {
-                    end.failure.detail = format!("{}; {}", end.failure.detail, refusals.named());
-                }
-                Some(end)
-            }
-            (true, None) if accepted == 0 => refusals.of_everyone(count),
-            (true, None) => None,
-        };
-        match refused {
-            Some(mut stop) => {
-                stop.farewell &= !is_lost;
-                Err(stop)
-            }
-            None => Ok(refusals),
-        }
-    }
-
     /// DATA, the message and the final dot; gives the server's word for it.
     async fn hand_over<S>(&self, wire: &mut Wire<S>) -> Result<Option<String>, Stop>
     where
@@ -223,9 +149,7 @@ impl Talk<'_> {
     {
         let answer = wire.ask("DATA").await;
         self.expect(Phase::Data, answer, &[354])?;
-        let handed = wire
-            .hand_over(stuffed(&self.letter.message).as_bytes())
-            .await;
+        let handed = wire.hand_over(self.letter.stuffed.as_bytes()).await;
         match handed.map_err(|network| self.stop(Phase::Body, Err(network)))? {
             Handed::Whole => self.steps.note(
                 Phase::Body.as_str(),
@@ -242,7 +166,7 @@ impl Talk<'_> {
     }
 
     /// Notes the reply to `phase` and gives it if it has one of `codes`.
-    fn expect(
+    pub(super) fn expect(
         &self,
         phase: Phase,
         answer: Result<Answer, Network>,
@@ -258,7 +182,7 @@ impl Talk<'_> {
     }
 
     /// Notes what ends the dialogue in `phase`.
-    fn stop(&self, phase: Phase, answer: Result<Answer, Network>) -> Stop {
+    pub(super) fn stop(&self, phase: Phase, answer: Result<Answer, Network>) -> Stop {
         let stop = match answer {
             Ok(answer) if answer.is_refusal() => Stop::refused(phase, &answer),
             Ok(answer) => Stop::unexpected(phase, &answer),
@@ -268,19 +192,6 @@ impl Talk<'_> {
             .note(phase.as_str(), stop.failure.summary.clone());
         stop
     }
-}
-
-/// The message with its dots stuffed and the final one (RFC 5321, 4.5.2). It ends with a line end.
-fn stuffed(message: &str) -> String {
-    let mut stuffed = String::with_capacity(message.len() + message.len() / 64 + 3);
-    for line in message.split_inclusive('\n') {
-        if line.starts_with('.') {
-            stuffed.push('.');
-        }
-        stuffed.push_str(line);
-    }
-    stuffed.push_str(".\r\n");
-    stuffed
 }
 
 #[cfg(test)]

@@ -3,9 +3,14 @@
 use super::reply::Answer;
 
 /// The service extensions that matter to us. Before TLS and after it they are two different things.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an extension of its own"
+)]
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Offers {
     pub(super) start_tls: bool,
+    pub(super) pipelining: bool,
     pub(super) smtp_utf8: bool,
     pub(super) eight_bit: bool,
     pub(super) size: Size,
@@ -32,6 +37,7 @@ impl Offers {
             let mut words = line.split_ascii_whitespace().map(str::to_ascii_uppercase);
             match words.next().as_deref() {
                 Some("STARTTLS") => offers.start_tls = true,
+                Some("PIPELINING") => offers.pipelining = true,
                 Some("SMTPUTF8") => offers.smtp_utf8 = true,
                 Some("8BITMIME") => offers.eight_bit = true,
                 Some("SIZE") => {
@@ -57,8 +63,8 @@ impl Offers {
 #[cfg(test)]
 mod tests {
     use super::super::reply::Gathering;
-    use super::super::veil::Veil;
     use super::{Offers, Size};
+    use crate::transport::veil::Veil;
 
     fn offers(lines: &[&str]) -> Offers {
         let mut gathering = Gathering::default();
@@ -76,10 +82,11 @@ mod tests {
             "250-starttls",
             "250-Size 1000",
             "250-8BITMIME",
+            "250-Pipelining",
             "250-auth Plain LOGIN",
             "250 AUTH XOAUTH2",
         ]);
-        assert!(offers.start_tls && offers.eight_bit && !offers.smtp_utf8);
+        assert!(offers.start_tls && offers.eight_bit && offers.pipelining && !offers.smtp_utf8);
         assert_eq!(offers.size, Size::Limit(1000));
         for mechanism in ["PLAIN", "LOGIN", "XOAUTH2"] {
             assert!(offers.has_mechanism(mechanism), "{mechanism}");
@@ -93,6 +100,7 @@ mod tests {
             "250-XSTARTTLS",
             "250-STARTTLSX",
             "250-8BITMIMEX",
+            "250-PIPELININGS",
             "250-X-SMTPUTF8 SMTPUTF8",
             "250-SIZES 10",
             "250-AUTHPLAIN",

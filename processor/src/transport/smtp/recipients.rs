@@ -9,20 +9,24 @@ const REPLY_SHOWN: usize = 200;
 
 /// Who was refused, and how.
 #[derive(Default)]
-pub(super) struct Refusals(Vec<(String, Answer)>);
+pub(super) struct Refusals {
+    /// How many were not.
+    pub(super) accepted: usize,
+    refused: Vec<(String, Answer)>,
+}
 
 impl Refusals {
     pub(super) fn add(&mut self, recipient: &str, answer: Answer) {
-        self.0.push((recipient.to_owned(), answer));
+        self.refused.push((recipient.to_owned(), answer));
     }
 
     pub(super) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.refused.is_empty()
     }
 
     /// Every refused recipient with the reply; for the notifier alone.
     pub(super) fn named(&self) -> String {
-        let refusals = self.0.iter();
+        let refusals = self.refused.iter();
         let named: Vec<String> = refusals
             .map(|(recipient, answer)| format!("{recipient}: {}", answer.shown(REPLY_SHOWN)))
             .collect();
@@ -45,13 +49,13 @@ impl Refusals {
             phase: Phase::Rcpt,
             reply: answer.reply(),
         };
-        let mut answers = self.0.iter().map(|(_, answer)| answer);
+        let mut answers = self.refused.iter().map(|(_, answer)| answer);
         let decides = answers
             .clone()
             .find(|answer| classify(&evidence(answer)) == class);
         let decides = decides.or_else(|| answers.next())?;
         let mut codes: Vec<String> = Vec::new();
-        for (_, answer) in &self.0 {
+        for (_, answer) in &self.refused {
             let code = answer.codes();
             if !codes.contains(&code) {
                 codes.push(code);
@@ -59,12 +63,12 @@ impl Refusals {
         }
         let summary = format!(
             "RCPT refused for {} of {count} recipients with {}",
-            self.0.len(),
+            self.refused.len(),
             codes.join(", ")
         );
         let detail = format!("{summary}; {}", self.named());
         let mut stop = Stop::polite(evidence(decides), summary, detail);
-        stop.farewell = self.0.iter().all(|(_, answer)| answer.code() != 421);
+        stop.farewell = self.refused.iter().all(|(_, answer)| answer.code() != 421);
         Some(stop)
     }
 }

@@ -3,7 +3,7 @@
 //! A reply is bytes. Its lines are three digits, alone or followed by a blank or, when more lines follow, by a hyphen, and then any text. Lines of one reply should have
 //! one code; where they have not, the largest counts, so that a reply is never taken for better than its worst line.
 
-use super::veil::Veil;
+use crate::transport::veil::Veil;
 use shared::failure::{Enhanced, Reply};
 
 /// Longest text of a reply in characters.

@@ -2,11 +2,11 @@
 //!
 //! The deadline is here, and not around the dialogue, so that no exchange is cancelled half-way: whoever runs out of time knows in which phase.
 //!
-//! A reply answers what was sent before it arrived. Bytes that are there before all of a command, or of the message, is handed over answer something else; they are heard
-//! if they refuse, as a server may give up on a message that it is still receiving, and end the dialogue if they do not.
+//! A reply answers what was sent before it arrived. Bytes that are there before all of the first command of a flight, or of the message, is handed over answer something
+//! else; they are heard if they refuse, as a server may give up on a message that it is still receiving, and end the dialogue if they do not.
 
 use super::reply::{Answer, Gathering};
-use super::veil::Veil;
+use crate::transport::veil::Veil;
 use shared::failure::Network;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// Most bytes of one reply. A line has up to 512 (RFC 5321, 4.5.3.1.5), and the longest replies are those to EHLO.
 const REPLY_MAX: usize = 65_536;
-/// How long a server may take over QUIT.
+/// How long a server may take to hear QUIT.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A connection.
@@ -26,6 +26,8 @@ pub(super) struct Wire<S> {
     deadline: Instant,
     /// What has arrived and is not read.
     received: Vec<u8>,
+    /// How many replies are still to come to what was sent.
+    due: usize,
     veil: Veil,
 }
 
@@ -45,6 +47,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             stream,
             deadline,
             received: Vec::new(),
+            due: 0,
             veil,
         }
     }
@@ -72,32 +75,72 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// Sends `bytes` unless the server speaks before they are all handed over.
+    /// Sends `bytes`, to which one reply is due, unless the server speaks before they are all handed over.
     pub(super) async fn hand_over(&mut self, bytes: &[u8]) -> Result<Handed, Network> {
+        self.send(bytes, bytes.len(), 1).await
+    }
+
+    /// Sends a flight: commands of which none waits for the reply to the one before (RFC 2920, 3.1). Replies may come once the first is handed over.
+    pub(super) async fn hand_over_flight(
+        &mut self,
+        commands: &[String],
+    ) -> Result<Handed, Network> {
+        const END: &str = "\r\n";
+        let first = commands.first().map_or(0, |first| first.len() + END.len());
+        let lines = commands.iter().flat_map(|command| [command, END]);
+        let flight: String = lines.collect();
+        self.send(flight.as_bytes(), first, commands.len()).await
+    }
+
+    /// Sends `bytes`, to which `replies` are due, none of them before the `first` bytes are handed over.
+    async fn send(
+        &mut self,
+        bytes: &[u8],
+        first: usize,
+        replies: usize,
+    ) -> Result<Handed, Network> {
         if !self.received.is_empty() {
             return Ok(Handed::Interrupted);
         }
         let (deadline, mut rest) = (self.deadline, bytes);
-        let handing = poll_fn(|cx| self.poll_hand_over(cx, &mut rest));
-        timeout_at(deadline, handing)
-            .await
-            .unwrap_or(Err(Network::Timeout))
+        let behind_first = bytes.len() - first;
+        let sending = poll_fn(|cx| self.poll_send(cx, &mut rest, behind_first));
+        let handed = timeout_at(deadline, sending).await;
+        let handed = handed.unwrap_or(Err(Network::Timeout))?;
+        if handed == Handed::Whole {
+            self.due += replies;
+        }
+        Ok(handed)
     }
 
-    fn poll_hand_over(
+    /// Sends `rest`. When no more than `behind_first` bytes are left of it, replies are welcome.
+    fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
         rest: &mut &[u8],
+        behind_first: usize,
     ) -> Poll<Result<Handed, Network>> {
         let mut is_broken = false;
         loop {
-            // Before each write, and once more after one that failed: a server that refuses and closes leaves us both.
+            let is_answerable = rest.len() <= behind_first;
+            // Before each write, and once more after one that failed: a server that refuses and closes leaves us both. And within a flight, since a server that
+            // waits for its replies to be read does not read what we write.
             match self.poll_receive(cx) {
-                Poll::Ready(received) => {
+                Poll::Ready(received) if !is_answerable => {
                     return Poll::Ready(received.map(|()| Handed::Interrupted));
                 }
-                Poll::Pending if is_broken => return Poll::Ready(Err(Network::Closed)),
-                Poll::Pending if rest.is_empty() => return Poll::Ready(Ok(Handed::Whole)),
+                Poll::Ready(Ok(())) if self.received.len() > REPLY_MAX => {
+                    return Poll::Ready(Err(Network::NoReply));
+                }
+                Poll::Ready(Ok(())) => continue,
+                // What was said before the end, the reading finds out.
+                Poll::Ready(Err(_)) => return Poll::Ready(Ok(Handed::Whole)),
+                Poll::Pending if is_broken && self.received.is_empty() => {
+                    return Poll::Ready(Err(Network::Closed));
+                }
+                Poll::Pending if is_broken || rest.is_empty() => {
+                    return Poll::Ready(Ok(Handed::Whole));
+                }
                 Poll::Pending => {}
             }
             match Pin::new(&mut self.stream).poll_write(cx, rest) {
@@ -140,6 +183,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             };
             let taken = gathering.take(&line, &self.veil);
             if let Some(answer) = taken.map_err(|_| Network::NoReply)? {
+                self.due = self.due.saturating_sub(1);
                 return Ok(answer);
             }
         }
@@ -193,11 +237,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         looking.await && !self.received.is_empty()
     }
 
-    /// Ends the session politely, without caring how the server takes it.
+    /// Ends the session politely, without caring how the server takes it: its reply would tell nothing (Postfix: smtp_skip_quit_response).
     pub(super) async fn quit(mut self) {
         self.deadline = self.deadline.min(Instant::now() + PATIENCE);
+        // The end of a connection on which something is unread is a reset, and a reset can overtake QUIT.
+        while self.due > 0 && self.answer().await.is_ok() {}
         self.received.clear();
-        if self.ask("QUIT").await.is_ok() {
+        if self.hand_over(b"QUIT\r\n").await == Ok(Handed::Whole) {
             // TLS says goodbye, too.
             timeout_at(self.deadline, self.stream.shutdown()).await.ok();
         }

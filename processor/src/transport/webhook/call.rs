@@ -83,14 +83,14 @@ fn webhook_id(id: i64, message: &Fields<'_>) -> Result<String, Malformed> {
         return Ok(format!("pgrelay-{id}"));
     };
     let text = node.line()?.expose();
-    // A dot would end it early in what is signed.
+    // A dot, say, would end it early in what is signed.
     let is_id = text.len() <= ID_MAX
         && text
             .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'.');
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     is_id.then(|| text.to_owned()).ok_or_else(|| {
         node.malformed(format!(
-            "expected 1 to {ID_MAX} printable ASCII characters without blanks and dots"
+            "expected 1 to {ID_MAX} letters and digits of ASCII, underscores and hyphens"
         ))
     })
 }
@@ -107,7 +107,7 @@ mod tests {
 
     fn target() -> Target {
         let profile = json!({
-            "url": "https://example.org/", "max_message_bytes": 20, "headers": {"X-Profile": "p"},
+            "url": "https://example.org/", "max_message_bytes": 1024, "headers": {"X-Profile": "p"},
         });
         let secrets = Resolved::default();
         Target::read(&Fields::of_profile(&profile, &secrets).unwrap()).unwrap()
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn id_and_time_are_always_there() {
-        let (_, headers) = call(&json!({"body": 1, "webhook_id": "msg_1"})).unwrap();
-        assert_eq!(headers["webhook-id"], "msg_1");
+        let (_, headers) = call(&json!({"body": 1, "webhook_id": "msg_1-A"})).unwrap();
+        assert_eq!(headers["webhook-id"], "msg_1-A");
         assert_eq!(headers["webhook-timestamp"], "1700000000");
         assert!(!headers.contains_key("webhook-signature"));
         let (_, headers) = call(&json!({"body": 1})).unwrap();
@@ -173,13 +173,21 @@ mod tests {
         for (message, expected) in [
             (json!({}), "message key body: is required"),
             (json!({"body": null}), "message key body: is required"),
-            (json!({"body": "x".repeat(21)}), "at most 20 bytes"),
+            (json!({"body": "x".repeat(1025)}), "at most 1024 bytes"),
             (
                 json!({"body": 1, "webhook_id": "a.b"}),
                 "message key webhook_id",
             ),
             (
                 json!({"body": 1, "webhook_id": "a b"}),
+                "message key webhook_id",
+            ),
+            (
+                json!({"body": 1, "webhook_id": "a:b"}),
+                "message key webhook_id",
+            ),
+            (
+                json!({"body": 1, "webhook_id": "ä"}),
                 "message key webhook_id",
             ),
             (

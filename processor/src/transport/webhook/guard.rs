@@ -64,6 +64,7 @@ fn of_v6(address: Ipv6Addr) -> Reach {
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         // 6to4 (RFC 3056).
         | [0x2002, high, low, ..] => of_v4(v4(high, low)),
+        [0x64, 0xff9b, 1, ..] => of_local_nat64(address),
         // Teredo: a server, and a client behind a NAT whose address is inverted (RFC 4380, 4).
         [0x2001, 0, server_high, server_low, _, _, high, low] => {
             of_v4(v4(server_high, server_low)).max(of_v4(v4(!high, !low)))
@@ -81,6 +82,26 @@ fn of_v6(address: Ipv6Addr) -> Reach {
     }
 }
 
+/// An address of local-use NAT64 (RFC 8215). How long the prefix in it is, only its operator knows: every place counts in which RFC 6052 (2.2) puts
+/// an IPv4 address.
+fn of_local_nat64(address: Ipv6Addr) -> Reach {
+    const PLACES: [[usize; 4]; 4] = [
+        [6, 7, 9, 10],
+        [7, 9, 10, 11],
+        [9, 10, 11, 12],
+        [12, 13, 14, 15],
+    ];
+    let octets = address.octets();
+    PLACES
+        .into_iter()
+        .map(|place| place.map(|octet| octets[octet]))
+        // Such an address is none: what looks like it are the zeros beside another one.
+        .filter(|[network, ..]| *network != 0)
+        .map(|octets| of_v4(octets.into()))
+        .max()
+        .unwrap_or(Private("reserved"))
+}
+
 fn v4(high: u16, low: u16) -> Ipv4Addr {
     Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))
 }
@@ -89,6 +110,7 @@ fn v4(high: u16, low: u16) -> Ipv4Addr {
 mod tests {
     use super::Reach::{Never, Private, Public};
     use super::reach;
+    use std::net::IpAddr;
 
     /// What the guard says of each of `addresses`: 'o' public, 'p' private, 'x' never.
     fn verdicts(addresses: &[&str]) -> String {
@@ -187,6 +209,45 @@ mod tests {
             "fd20:ce::254",
         ];
         assert_eq!(verdicts(&never), "x".repeat(never.len()));
+    }
+
+    #[test]
+    fn an_ipv4_address_counts_wherever_local_nat64_may_have_put_it() {
+        let place = |address: [u8; 4], at: [usize; 4]| {
+            let mut octets = [0; 16];
+            octets[..6].copy_from_slice(&[0, 0x64, 0xff, 0x9b, 0, 1]);
+            for (octet, place) in address.into_iter().zip(at) {
+                octets[place] = octet;
+            }
+            IpAddr::from(octets)
+        };
+        // Behind prefixes of 48, 56, 64 and 96 bits; bits 64 to 71 are always zero (RFC 6052, 2.2).
+        for at in [
+            [6, 7, 9, 10],
+            [7, 9, 10, 11],
+            [9, 10, 11, 12],
+            [12, 13, 14, 15],
+        ] {
+            assert_eq!(reach(place([8, 8, 8, 8], at)), Public, "{at:?}");
+            assert_eq!(
+                reach(place([10, 0, 0, 1], at)),
+                Private("private"),
+                "{at:?}"
+            );
+            assert_eq!(
+                reach(place([169, 254, 169, 254], at)),
+                Never("link-local"),
+                "{at:?}"
+            );
+        }
+        assert_eq!(
+            verdicts(&[
+                "64:ff9b:1:abcd::169.254.169.254",
+                "64:ff9b:1::",
+                "64:ff9b:2::8.8.8.8"
+            ]),
+            "xpp"
+        );
     }
 
     #[test]

@@ -19,6 +19,9 @@ const FRAMING: [&str; 9] = [
     "upgrade",
 ];
 
+/// Names whose values are credentials, which belong into a variable of the host.
+const CREDENTIALS: [&str; 2] = ["authorization", "cookie"];
+
 /// Reads `headers` of a profile or of a message. Values are never quoted: they are where credentials are.
 pub(super) fn read(document: &Fields<'_>) -> Result<HeaderMap, Malformed> {
     let mut headers = HeaderMap::new();
@@ -39,7 +42,14 @@ pub(super) fn read(document: &Fields<'_>) -> Result<HeaderMap, Malformed> {
                 "expected a header name that neither belongs to the framing of HTTP nor begins with proxy- or webhook-",
             )
         })?;
-        let text = value.text().ok().map(Text::expose);
+        let text = value.text().ok();
+        if CREDENTIALS.contains(&name.as_str()) && !text.is_some_and(Text::is_reference) {
+            return Err(given.malformed(
+                name.as_str(),
+                "expected a reference to a variable, _env:NAME, in the headers of the profile, since secrets are not stored",
+            ));
+        }
+        let text = text.map(Text::expose);
         let value = text.filter(|text| text.len() <= VALUE_MAX && is_printable(text));
         let value = value.and_then(|text| HeaderValue::from_str(text).ok());
         let mut value = value.ok_or_else(|| {
@@ -74,6 +84,7 @@ fn accepted(name: &str) -> Option<HeaderName> {
 mod tests {
     use super::read;
     use crate::transport::document::Fields;
+    use crate::transport::secrets::Secrets;
     use reqwest::header::HeaderMap;
     use serde_json::{Value, json};
 
@@ -85,11 +96,35 @@ mod tests {
 
     #[test]
     fn names_are_tokens_and_values_printable() {
-        let read =
-            headers(&json!({"X-A": "1 ~", "Authorization": "Bearer x", "X-Null": null})).unwrap();
-        assert_eq!(read.len(), 2);
+        let read = headers(&json!({"X-A": "1 ~", "X-Null": null})).unwrap();
+        assert_eq!(read.len(), 1);
         assert_eq!(read["x-a"], "1 ~");
         assert!(headers(&json!(null)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn credentials_come_from_variables_of_a_profile() {
+        let secrets = Secrets::new(|_| true, |_| Some("Bearer s3cret".to_owned().into()));
+        for name in ["Authorization", "cookie", "COOKIE"] {
+            let profile = json!({"headers": {name: "_env:TOKEN"}});
+            let resolved = secrets.resolve(&profile).unwrap();
+            let taken = read(&Fields::of_profile(&profile, &resolved).unwrap()).unwrap();
+            assert_eq!(taken[name], "Bearer s3cret");
+            for value in ["Bearer s3cret", "_env:", "x _env:TOKEN"] {
+                let profile = json!({"headers": {name: value}});
+                let resolved = secrets.resolve(&profile).unwrap();
+                let in_profile = read(&Fields::of_profile(&profile, &resolved).unwrap());
+                let in_profile = in_profile.map_err(|malformed| malformed.detail());
+                for refused in [in_profile, headers(&profile["headers"])] {
+                    let problem = refused.expect_err(value);
+                    assert!(
+                        problem.contains("expected a reference to a variable"),
+                        "{problem}"
+                    );
+                    assert!(!problem.contains("s3cret"), "{problem}");
+                }
+            }
+        }
     }
 
     #[test]

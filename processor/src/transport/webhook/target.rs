@@ -3,6 +3,7 @@
 use super::headers;
 use super::signature::SigningKeys;
 use crate::transport::document::{Fields, Malformed, Text};
+use crate::transport::mail::{BYTES_LEAST, BYTES_MOST};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 use std::net::IpAddr;
@@ -54,7 +55,7 @@ impl Target {
             keys: SigningKeys::read(profile)?,
             allow_private_network,
             max_bytes: match max_bytes {
-                Some(bytes) => bytes.integer(1, u64::MAX)?,
+                Some(bytes) => bytes.integer(BYTES_LEAST, BYTES_MOST)?,
                 None => DEFAULT_MAX_BYTES,
             },
         })
@@ -203,12 +204,23 @@ mod tests {
     }
 
     #[test]
+    fn the_bounds_of_max_message_bytes_are_part_of_it() {
+        for bytes in [1024, 104_857_600] {
+            let profile = json!({"url": "https://example.org/", "max_message_bytes": bytes});
+            assert_eq!(read(&profile).unwrap().max_bytes, bytes);
+        }
+    }
+
+    #[test]
     fn other_keys_are_named_when_they_are_wrong() {
         for (key, value) in [
             ("method", json!("GET")),
             ("method", json!(1)),
             ("allow_private_network", json!("true")),
             ("max_message_bytes", json!(0)),
+            ("max_message_bytes", json!(1023)),
+            ("max_message_bytes", json!(104_857_601)),
+            ("max_message_bytes", json!(1e300)),
             ("headers", json!([])),
             ("signing_secret", json!("whsec_literal")),
         ] {

@@ -1,9 +1,10 @@
-use super::{compose, is_sendable};
+use super::{compose, compose_aside, is_sendable, stuffed};
 use crate::transport::document::Fields;
 use crate::transport::mail::Mail;
 use crate::transport::secrets::Resolved;
 use crate::transport::smtp::plan::Plan;
 use fleet_tests::mail::reading::{self, Reading};
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 fn message(id: i64, profile: &Value, message: &Value) -> String {
@@ -233,5 +234,39 @@ fn the_last_look_finds_what_must_not_go_out() {
         "", "a", "a\n", "a\r", "a\nb\r\n", "a\rb\r\n", "a\r\r\n", "a\0\r\n", &long,
     ] {
         assert!(!is_sendable(message), "{message:?}");
+    }
+}
+
+#[test]
+fn dots_are_stuffed_and_the_last_one_ends_it() {
+    for (message, expected) in [
+        ("a\r\n", "a\r\n.\r\n"),
+        (".\r\n", "..\r\n.\r\n"),
+        ("a\r\n.\r\n..b\r\nc.\r\n", "a\r\n..\r\n...b\r\nc.\r\n.\r\n"),
+        ("\r\n", "\r\n.\r\n"),
+    ] {
+        assert_eq!(stuffed(message), expected, "{message:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_a_large_message_is_composed_elsewhere() {
+    let (profile, secrets) = (
+        json!({"host": "h", "from": "app@example.org"}),
+        Resolved::default(),
+    );
+    for (length, at_once) in [(1 << 20, true), ((1 << 20) + 1, false)] {
+        let text = json!({"to": "a@example.org", "text": "x\n".repeat(length / 2) + &"x".repeat(length % 2)});
+        let plan = Plan::read(&Fields::of_profile(&profile, &secrets).unwrap()).unwrap();
+        let mail = Mail::read(&Fields::of_message(&text).unwrap()).unwrap();
+        let mut composing = Box::pin(compose_aside(1, plan, mail));
+        let first = (&mut composing).now_or_never();
+        assert_eq!(first.is_some(), at_once, "{length}");
+        let composed = match first {
+            Some(composed) => composed,
+            None => composing.await,
+        };
+        let (_, letter) = composed.unwrap();
+        assert!(letter.stuffed.len() > length && letter.stuffed.ends_with("\r\n.\r\n"));
     }
 }

@@ -3,15 +3,15 @@
 mod documents;
 mod server;
 
-use super::{Talk, stuffed};
+use super::Talk;
 use crate::transport::document::{Fields, breaks_lines};
 use crate::transport::mail::Mail;
 use crate::transport::secrets::Secrets;
 use crate::transport::smtp::compose::compose;
 use crate::transport::smtp::plan::Plan;
-use crate::transport::smtp::veil::Veil;
 use crate::transport::smtp::wire::Wire;
 use crate::transport::steps::Steps;
+use crate::transport::veil::Veil;
 use crate::transport::{Failure, Sent};
 use documents::{any_document, near_messages, near_profiles};
 use proptest::prelude::*;
@@ -203,16 +203,4 @@ fn the_properties_do_not_hold_for_refusals_alone() {
     });
     let sent = sent.count();
     assert!(sent > 20, "{sent} of 300 were sent");
-}
-
-#[test]
-fn dots_are_stuffed_and_the_last_one_ends_it() {
-    for (message, expected) in [
-        ("a\r\n", "a\r\n.\r\n"),
-        (".\r\n", "..\r\n.\r\n"),
-        ("a\r\n.\r\n..b\r\nc.\r\n", "a\r\n..\r\n...b\r\nc.\r\n.\r\n"),
-        ("\r\n", "\r\n.\r\n"),
-    ] {
-        assert_eq!(stuffed(message), expected, "{message:?}");
-    }
 }

@@ -1,5 +1,5 @@
-use super::super::veil::Veil;
 use super::{Answer, Gathering, Malformed, enhanced};
+use crate::transport::veil::Veil;
 use proptest::prelude::*;
 use shared::failure::Enhanced;
 
