@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 
-/// Serves the events of `pgrelay.queue`, and looks after the schema they live in.
+/// Serves the events of pgrelay.queue, and looks after the schema they live in.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "pg-relay-processor", version)]
 pub struct Cli {

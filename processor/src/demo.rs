@@ -1,8 +1,10 @@
-//! `demo`: every kind of event, and mail, sent through a real Processor and real servers, and every number checked.
+//! `demo`: every kind of event, and mail, sent through a real Processor and real servers, and messages that a real bouncer hands on; every
+//! number checked.
 //!
 //! Without `--database` the servers are throw-away ones, made from this machine's own binaries and removed at the end. The Processor is
 //! this same binary, started as a child with `run`: what is shown is what a service would do.
 
+mod bounce;
 mod check;
 mod effects;
 mod error;
@@ -22,6 +24,7 @@ mod tally;
 
 pub use error::DemoError;
 
+use crate::PROGRAM;
 use crate::oneshot::{self, Complaint, Report};
 use crate::schema::{Installed, NOTIFIER, PGRELAY, install};
 use check::Verified;
@@ -74,12 +77,12 @@ pub async fn run(events: Option<u64>, given: Option<Target>) -> Exit {
     // Before anything is started, so that Ctrl-C never leaves anything behind.
     let mut interrupt = match Interrupt::install() {
         Ok(interrupt) => interrupt,
-        Err(error) => return oneshot::complain(&error),
+        Err(error) => return oneshot::complain(PROGRAM, &error),
     };
     let shown = match given {
         Some(target) => Box::pin(show(&target, plan, &mut interrupt)).await,
         None => match Server::start().await {
-            Ok(server) => Box::pin(show(server.target(), plan, &mut interrupt)).await,
+            Ok(server) => Box::pin(show_all(&server, plan, &mut interrupt)).await,
             Err(error) => Err(error),
         },
     };
@@ -92,7 +95,7 @@ pub async fn run(events: Option<u64>, given: Option<Target>) -> Exit {
             // Everything has been dropped by now. The number is the one a shell gives a process that a signal ended.
             std::process::exit(128 + signal);
         }
-        Err(error) => oneshot::complain(&error),
+        Err(error) => oneshot::complain(PROGRAM, &error),
     }
 }
 
@@ -104,6 +107,24 @@ fn say(report: &Report) -> Exit {
             Exit::Bug
         }
     }
+}
+
+/// Both parts. Messages that fail on purpose have no place in a database that others work in.
+async fn show_all(
+    server: &Server,
+    plan: Plan,
+    interrupt: &mut Interrupt,
+) -> Result<Report, DemoError> {
+    let mut report = show(server.target(), plan, interrupt).await?;
+    let bounced = tokio::select! {
+        bounced = bounce::show(server) => bounced?,
+        signal = interrupt.next() => return Err(DemoError::Interrupted { signal }),
+    };
+    report.text += &bounced.text;
+    if report.exit == Exit::Drained {
+        report.exit = bounced.exit;
+    }
+    Ok(report)
 }
 
 async fn show(target: &Target, plan: Plan, interrupt: &mut Interrupt) -> Result<Report, DemoError> {

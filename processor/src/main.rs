@@ -6,7 +6,7 @@ use pg_relay_processor::cli::{Cli, Command};
 use pg_relay_processor::config::ProcessorConfig;
 use pg_relay_processor::oneshot::{Complaint, Report, complain};
 use pg_relay_processor::run::{self, Reload, Sections};
-use pg_relay_processor::{demo, preflight, schema, status};
+use pg_relay_processor::{PROGRAM, demo, preflight, schema, status};
 use shared::config::{ConfigError, Document, PostgresConfig};
 use shared::db::connect::Connector;
 use shared::exit::Exit;
@@ -60,7 +60,12 @@ fn start(cli: &Cli) -> Exit {
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => runtime.block_on(dispatch(cli, settings, log)),
+        Ok(runtime) => {
+            let exit = runtime.block_on(dispatch(cli, settings, log));
+            // Not dropped: that would wait for a look-up of a name, which nothing can break off.
+            runtime.shutdown_background();
+            exit
+        }
         Err(error) => {
             eprintln!("pg-relay-processor: the runtime cannot be started: {error}");
             Exit::Bug
@@ -117,7 +122,7 @@ fn reload(cli: &Cli, running: Sections, log: LogHandle) -> Reload {
 fn finish<E: Complaint>(result: Result<Report, E>) -> Exit {
     let report = match result {
         Ok(report) => report,
-        Err(error) => return complain(&error),
+        Err(error) => return complain(PROGRAM, &error),
     };
     match report.print() {
         Ok(()) => report.exit,

@@ -2,21 +2,19 @@
 //! its work from being done.
 
 mod channels;
-mod finding;
 mod grants;
 mod notifier;
 pub mod secrets;
 mod server;
 mod version;
 
-pub use finding::{Finding, Severity, any_blocks};
+pub use shared::finding::{Finding, Severity, any_blocks};
 
 use crate::engine::notify::interface::Interface;
 use crate::oneshot::{self, DatabaseError, Report};
 use crate::schema::{PGRELAY, State, read_state};
-use serde::Serialize;
 use shared::db::connect::Connector;
-use shared::exit::Exit;
+use shared::finding;
 
 const APP: &str = "pg-relay-processor preflight";
 
@@ -73,61 +71,5 @@ pub async fn check(
 ) -> Result<Report, DatabaseError> {
     let mut findings = run(connector).await?.findings;
     findings.extend(host);
-    let ready = !any_blocks(&findings);
-    let text = if json {
-        as_json(ready, &findings)
-    } else {
-        as_lines(ready, &findings)
-    };
-    let mut report = Report::done(text);
-    if !ready {
-        report.exit = Exit::PreflightBlocked;
-    }
-    Ok(report)
-}
-
-fn as_lines(ready: bool, findings: &[Finding]) -> String {
-    let mut lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
-    lines.push(if ready { "ready" } else { "not ready" }.to_owned());
-    lines.join("\n") + "\n"
-}
-
-#[derive(Serialize)]
-struct Checked<'a> {
-    ready: bool,
-    findings: &'a [Finding],
-}
-
-fn as_json(ready: bool, findings: &[Finding]) -> String {
-    serde_json::to_string(&Checked { ready, findings })
-        .expect("strings and a boolean can always be written as JSON")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Finding, as_json, as_lines};
-
-    #[test]
-    fn findings_are_one_line_each_and_a_verdict_follows() {
-        let findings = [
-            Finding::blocking("relay:schema", "it is\nmissing").hint("install it"),
-            Finding::warning("relay:role", "it is a superuser"),
-        ];
-        assert_eq!(
-            as_lines(false, &findings),
-            "blocking relay:schema: it is missing (hint: install it)\n\
-             warning relay:role: it is a superuser\n\
-             not ready\n"
-        );
-        assert_eq!(as_lines(true, &[]), "ready\n");
-    }
-
-    #[test]
-    fn json_is_one_object() {
-        let findings = [Finding::warning("relay:role", "so")];
-        assert_eq!(
-            as_json(true, &findings),
-            r#"{"ready":true,"findings":[{"code":"relay:role","severity":"warning","message":"so","hint":null}]}"#
-        );
-    }
+    Ok(finding::report(&findings, json))
 }

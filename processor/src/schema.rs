@@ -5,6 +5,7 @@ mod error;
 mod extension;
 mod install;
 mod notifier;
+mod pepsi;
 mod pgrelay;
 mod state;
 mod upgrade;
@@ -15,6 +16,7 @@ pub use error::{SchemaError, installed_version};
 pub use extension::write_extension;
 pub use install::{Installed, install};
 pub use notifier::NOTIFIER;
+pub use pepsi::PEPSI;
 pub use pgrelay::PGRELAY;
 pub use state::{State, oldest_processor, read as read_state};
 pub use upgrade::{Patience, Upgraded, upgrade};
@@ -36,6 +38,9 @@ pub async fn install_command(
         if !bundles.iter().any(|other| other.name == bundle.name) {
             bundles.push(bundle);
         }
+    }
+    if args.as_extension.is_none() {
+        install::foresee(connector, &bundles).await?;
     }
     let mut text = String::new();
     for bundle in bundles {
@@ -74,15 +79,18 @@ pub async fn upgrade_command(connector: &Connector, dry_run: bool) -> Result<Rep
 }
 
 /// The companions whose SQL this release carries.
-const COMPANIONS: [&Bundle; 1] = [&NOTIFIER];
+const COMPANIONS: [&Bundle; 2] = [&NOTIFIER, &PEPSI];
 
 /// Those of them that are there in some form; one that cannot be read is for the upgrade to complain about.
 async fn installed_companions(connector: &Connector) -> Result<Vec<&'static Bundle>, SchemaError> {
     let session = oneshot::open(connector, "pg-relay-processor upgrade").await?;
     let mut installed = Vec::new();
     for bundle in COMPANIONS {
-        if read_state(&session.client, bundle).await? != State::Absent {
-            installed.push(bundle);
+        match read_state(&session.client, bundle).await? {
+            State::Absent => {}
+            // A mail queue that somebody else made, which is none of ours to change.
+            State::Foreign if bundle.name == PEPSI.name => {}
+            State::Foreign | State::Hidden | State::Installed { .. } => installed.push(bundle),
         }
     }
     session.close().await;
@@ -93,7 +101,8 @@ async fn installed_companions(connector: &Connector) -> Result<Vec<&'static Bund
 fn companion_bundle(companion: Companion) -> Result<&'static Bundle, SchemaError> {
     match companion {
         Companion::Notifier => Ok(&NOTIFIER),
-        Companion::AutoMv | Companion::Pepsi => Err(SchemaError::NotInRelease {
+        Companion::Pepsi => Ok(&PEPSI),
+        Companion::AutoMv => Err(SchemaError::NotInRelease {
             companion: companion.as_str(),
         }),
     }

@@ -3,4 +3,5 @@
 pub mod connect;
 pub mod error_chain;
 pub mod listener;
+pub mod pooler;
 pub mod sqlstate;

@@ -23,6 +23,37 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// All of them, for documentation.
+    pub const ALL: [Self; 7] = [
+        Self::Drained,
+        Self::Usage,
+        Self::DatabaseUnavailable,
+        Self::Bug,
+        Self::PreflightBlocked,
+        Self::PrivilegeDrop,
+        Self::Config,
+    ];
+
+    /// What it means to whoever started the process, in one line.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Drained => {
+                "It did what was asked; a service was told to stop and has finished what it held."
+            }
+            Self::Usage => "The command line is wrong.",
+            Self::DatabaseUnavailable => {
+                "The database cannot be reached or refused the login. A service keeps trying instead."
+            }
+            Self::Bug => "A defect of the program.",
+            Self::PreflightBlocked => {
+                "A schema, table, column, type or grant that is needed is missing or will not do."
+            }
+            Self::PrivilegeDrop => "Started as root, it could not become the service account.",
+            Self::Config => "The configuration is wrong.",
+        }
+    }
+
     /// The number the parent process sees.
     #[must_use]
     pub const fn code(self) -> u8 {

@@ -1,5 +1,6 @@
 //! Where log lines go: the journal under systemd, otherwise stderr as text or JSON.
 
+pub mod line;
 pub mod repeat;
 
 use serde::Deserialize;

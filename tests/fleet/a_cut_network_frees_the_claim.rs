@@ -9,95 +9,21 @@ use fleet_tests::processor::Processor;
 use fleet_tests::{skip, wait};
 
 use crate::held;
+use crate::island::Island;
 use crate::steps::{ended, notify};
 
-/// A network namespace, joined to this one by a pair of interfaces. Removed with the value.
-struct Island {
-    name: String,
-    here: String,
-    there: String,
-    /// The first three parts of the addresses; .1 is here and .2 is there.
-    net: String,
-}
-
-impl Island {
-    /// `None` where that is not allowed, or there is no `ip`.
-    fn create() -> Option<Self> {
-        let pid = std::process::id();
-        let island = Self {
-            name: format!("pgrelay-{pid}"),
-            here: format!("pgr{pid}a"),
-            there: format!("pgr{pid}b"),
-            net: format!("10.{}.{}", 128 + pid % 64, (pid / 64) % 256),
-        };
-        let Self {
-            name,
-            here,
-            there,
-            net,
-        } = &island;
-        let steps = [
-            format!("netns add {name}"),
-            format!("link add {here} type veth peer name {there} netns {name}"),
-            format!("address add {net}.1/30 dev {here}"),
-            format!("link set {here} up"),
-            format!("-n {name} address add {net}.2/30 dev {there}"),
-            format!("-n {name} link set {there} up"),
-        ];
-        steps.iter().all(|step| ip(step)).then_some(island)
-    }
-
-    /// Every packet from now on goes to a station that does not exist, and nobody is told.
-    fn cut(&self) {
-        let nowhere = "lladdr 02:00:00:00:00:01 nud permanent";
-        let Self {
-            name,
-            here,
-            there,
-            net,
-        } = self;
-        assert!(ip(&format!(
-            "neighbour replace {net}.2 {nowhere} dev {here}"
-        )));
-        assert!(ip(&format!(
-            "-n {name} neighbour replace {net}.1 {nowhere} dev {there}"
-        )));
-    }
-
-    fn mend(&self) {
-        let Self {
-            name,
-            here,
-            there,
-            net,
-        } = self;
-        assert!(ip(&format!("neighbour delete {net}.2 dev {here}")));
-        assert!(ip(&format!(
-            "-n {name} neighbour delete {net}.1 dev {there}"
-        )));
-    }
-
-    /// Starts the same binary as `like` runs, on the island.
-    fn start_processor(&self, like: &Processor, url: &str) -> Castaway {
-        let binary = std::fs::read_link(format!("/proc/{}/exe", like.pid()));
-        let child = Command::new("ip")
-            .args(["netns", "exec", &self.name])
-            .arg(binary.expect("the path of the Processor"))
-            .args(["--database", url, "run"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        Castaway(child.expect("starting a Processor on the island"))
-    }
-}
-
-impl Drop for Island {
-    fn drop(&mut self) {
-        // The interfaces go with it.
-        ip(&format!("netns delete {}", self.name));
-        ip(&format!("link delete {}", self.here));
-    }
+/// Starts the same binary as `like` runs, on the island.
+fn start_processor(island: &Island, like: &Processor, url: &str) -> Castaway {
+    let binary = std::fs::read_link(format!("/proc/{}/exe", like.pid()));
+    let child = Command::new("ip")
+        .args(["netns", "exec", &island.name])
+        .arg(binary.expect("the path of the Processor"))
+        .args(["--database", url, "run"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    Castaway(child.expect("starting a Processor on the island"))
 }
 
 /// A Processor on the island.
@@ -110,15 +36,9 @@ impl Drop for Castaway {
     }
 }
 
-fn ip(arguments: &str) -> bool {
-    let mut command = Command::new("ip");
-    command.args(arguments.split(' ')).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
 #[tokio::test]
 async fn and_the_host_that_was_cut_off_recovers() {
-    let Some(island) = Island::create() else {
+    let Some(island) = Island::create(0) else {
         skip!("network", "a network namespace cannot be made here");
     };
     let trust = format!("host all far {}.2/32 trust", island.net);
@@ -144,7 +64,7 @@ async fn and_the_host_that_was_cut_off_recovers() {
         server.port(),
         db.name()
     );
-    let _castaway = island.start_processor(&like, &url);
+    let _castaway = start_processor(&island, &like, &url);
     drop(like);
     let id = held::hold(&db, &gate, "held").await;
     let holder = held::holders(&db).await[0];

@@ -1,7 +1,7 @@
 //! Starting the real daemons, watching them and ending them.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -21,6 +21,7 @@ pub struct Builder {
     config: ConfigFile,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    launcher: Vec<String>,
 }
 
 impl Builder {
@@ -32,6 +33,7 @@ impl Builder {
             config,
             arguments: Vec::new(),
             environment: Vec::new(),
+            launcher: Vec::new(),
         }
     }
 
@@ -70,6 +72,13 @@ impl Builder {
         self
     }
 
+    /// Has another program start it, such as `ip netns exec NAME` or `setpriv`, which must become the daemon.
+    #[must_use]
+    pub fn through(mut self, launcher: &[&str]) -> Self {
+        self.launcher = launcher.iter().map(|word| (*word).to_owned()).collect();
+        self
+    }
+
     /// Starts it without waiting for anything.
     #[must_use]
     pub fn spawn(self) -> Daemon {
@@ -81,7 +90,7 @@ impl Builder {
         let stdout = directory.path().join("stdout");
         let create =
             |path: &Path| std::fs::File::create(path).expect("a file for the daemon's output");
-        let child = clean_command(self.binary)
+        let child = launched(clean_command(self.binary), &self.launcher)
             .arg("--config")
             .arg(&config)
             .args(&self.arguments)
@@ -246,6 +255,22 @@ impl Drop for Daemon {
             );
         }
     }
+}
+
+/// The command with another program in front of it, in the same environment.
+fn launched(command: Command, launcher: &[String]) -> Command {
+    let Some((program, words)) = launcher.split_first() else {
+        return command;
+    };
+    let mut outer = Command::new(program);
+    outer.args(words).arg(command.get_program());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    outer
 }
 
 fn read_lossy(path: &Path) -> String {

@@ -56,6 +56,22 @@ pub enum DemoError {
         /// The end of its log.
         log: String,
     },
+    /// The bouncer is gone, or never came.
+    #[error("pepsi-failure-bouncer ended with {how}; it says:\n{log}")]
+    BouncerEnded {
+        /// Its exit status, or what it did instead of ending.
+        how: String,
+        /// Its log.
+        log: String,
+    },
+    /// A message stays where it is.
+    #[error("message {id} is still {place}")]
+    NotBounced {
+        /// The message.
+        id: i64,
+        /// Its stage and status.
+        place: String,
+    },
     /// Nothing has moved for too long.
     #[error(
         "nothing was resolved for {seconds} s while {pending} events are pending; the Processor's log ends with:\n{log}"
@@ -110,6 +126,8 @@ impl Complaint for DemoError {
             | Self::ServerProgram { .. } => Exit::DatabaseUnavailable,
             Self::ForeignSchema { .. } | Self::AnotherDemo => Exit::Usage,
             Self::ProcessorEnded { .. }
+            | Self::BouncerEnded { .. }
+            | Self::NotBounced { .. }
             | Self::Stalled { .. }
             | Self::MailStalled { .. }
             | Self::Disagreement { .. }
@@ -133,6 +151,8 @@ impl Complaint for DemoError {
             Self::System { .. }
             | Self::ServerProgram { .. }
             | Self::ProcessorEnded { .. }
+            | Self::BouncerEnded { .. }
+            | Self::NotBounced { .. }
             | Self::MailStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => return None,

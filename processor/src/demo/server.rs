@@ -18,8 +18,6 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 /// A socket's path has 107 bytes; the socket's own name and the directory's need some of them.
 const LONGEST_BASE: usize = 60;
-/// Part of the socket's name only: nothing listens on the network.
-const PORT: u16 = 5432;
 
 /// Stopped and removed when it is dropped.
 #[derive(Debug)]
@@ -30,6 +28,11 @@ pub(super) struct Server {
 }
 
 impl Server {
+    /// Part of the socket's name only: nothing listens on the network.
+    pub(super) const PORT: u16 = 5432;
+    /// Who it runs as when the demo is root's.
+    pub(super) const ACCOUNT: &str = "postgres";
+
     /// Creates and starts one, and waits until it answers.
     pub(super) async fn start() -> Result<Self, DemoError> {
         let bindir = bindir().ok_or(DemoError::NoServerPrograms)?;
@@ -42,8 +45,9 @@ impl Server {
         initialise(&bindir, account.as_ref(), directory.path()).await?;
         let postmaster = spawn(&bindir, account.as_ref(), directory.path())?;
         let url = format!(
-            "host='{}' port={PORT} user=postgres dbname=postgres",
-            directory.path().display()
+            "host='{}' port={} user=postgres dbname=postgres",
+            directory.path().display(),
+            Self::PORT
         );
         let connector = Connector::from_url(&url).map_err(|error| DemoError::ServerProgram {
             program: "connecting to the server",
@@ -65,6 +69,11 @@ impl Server {
     /// Its database.
     pub(super) fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// The directory of its socket.
+    pub(super) fn socket_dir(&self) -> &Path {
+        self.directory.path()
     }
 
     async fn wait_until_answering(&mut self) -> Result<(), DemoError> {
@@ -137,7 +146,7 @@ fn account() -> Result<Option<User>, DemoError> {
     if !Uid::effective().is_root() {
         return Ok(None);
     }
-    let account = User::from_name("postgres").ok().flatten();
+    let account = User::from_name(Server::ACCOUNT).ok().flatten();
     account.map(Some).ok_or(DemoError::NoServerAccount)
 }
 
@@ -209,7 +218,7 @@ fn spawn(bindir: &Path, account: Option<&User>, directory: &Path) -> Result<Chil
     let settings = [
         "listen_addresses=".to_owned(),
         format!("unix_socket_directories={}", directory.display()),
-        format!("port={PORT}"),
+        format!("port={}", Server::PORT),
         "max_connections=50".to_owned(),
     ];
     for setting in settings {

@@ -19,7 +19,6 @@ pub fn settings() -> Vec<(&'static str, String)> {
         ("statement_timeout", "30000"),
         ("lock_timeout", "5000"),
         ("idle_in_transaction_session_timeout", "60000"),
-        ("idle_session_timeout", "0"),
         ("default_transaction_isolation", "read committed"),
         ("default_transaction_read_only", "off"),
     ]

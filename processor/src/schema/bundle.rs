@@ -15,7 +15,7 @@ pub struct Bundle {
     pub requires: &'static [&'static str],
     /// The version that `scripts` install.
     pub version: Version,
-    /// The group roles that the scripts create where they are missing.
+    /// The roles that the scripts create where they are missing.
     pub roles: &'static [GroupRole],
     /// Everything a fresh installation runs, in this order.
     pub scripts: &'static [Script],
@@ -25,13 +25,15 @@ pub struct Bundle {
     pub data: &'static [Data],
 }
 
-/// A role that logins are made members of.
+/// A role that the package needs.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupRole {
     /// Its name, which needs no quoting.
     pub name: &'static str,
     /// The group roles it is a member of itself.
     pub member_of: &'static [&'static str],
+    /// Whether it logs in itself, as the account of the same name; otherwise logins are made members of it.
+    pub login: bool,
 }
 
 /// One SQL file.
@@ -86,7 +88,21 @@ impl GroupRole {
     /// A role and the group roles it is a member of.
     #[must_use]
     pub const fn new(name: &'static str, member_of: &'static [&'static str]) -> Self {
-        Self { name, member_of }
+        Self {
+            name,
+            member_of,
+            login: false,
+        }
+    }
+
+    /// A role that logs in itself.
+    #[must_use]
+    pub const fn login(name: &'static str) -> Self {
+        Self {
+            name,
+            member_of: &[],
+            login: true,
+        }
     }
 }
 

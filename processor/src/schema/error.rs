@@ -1,6 +1,6 @@
 //! Why a schema could not be brought to this release.
 
-use super::{Bundle, State, Version};
+use super::{Bundle, PEPSI, State, Version};
 use crate::oneshot::{Complaint, DatabaseError, Whereabouts};
 use shared::exit::Exit;
 use std::path::PathBuf;
@@ -74,6 +74,18 @@ pub enum SchemaError {
         /// The database.
         database: String,
     },
+    /// The same, found by an installer; it says what is there, so that it is recognised.
+    #[error(
+        "schema {schema} exists in database \"{database}\", but install has not made it; it holds {holds}"
+    )]
+    Occupied {
+        /// The schema.
+        schema: &'static str,
+        /// The database.
+        database: String,
+        /// Its tables, views and functions.
+        holds: String,
+    },
     /// The schema is there, and the role may not look into it.
     #[error("role \"{role}\" may not use schema {schema} in database \"{database}\"")]
     Hidden {
@@ -83,6 +95,8 @@ pub enum SchemaError {
         schema: &'static str,
         /// The database.
         database: String,
+        /// The role whose members may.
+        group: &'static str,
     },
     /// The schema belongs to an extension, which has its own way to change it.
     #[error("{name} {installed} is installed as an extension")]
@@ -187,6 +201,7 @@ impl SchemaError {
                 role,
                 schema,
                 database,
+                group: bundle.roles.first().map_or(schema, |role| role.name),
             },
             State::Absent | State::Foreign | State::Installed { .. } => {
                 Self::Foreign { schema, database }
@@ -238,6 +253,7 @@ impl Complaint for SchemaError {
             | Self::NotOwner { .. }
             | Self::NotInstalled { .. }
             | Self::Foreign { .. }
+            | Self::Occupied { .. }
             | Self::Hidden { .. }
             | Self::IsExtension { .. }
             | Self::Older { .. }
@@ -260,9 +276,16 @@ impl Complaint for SchemaError {
             Self::NotOwner { role, owner, .. } => {
                 format!("connect as \"{owner}\", or GRANT \"{owner}\" TO \"{role}\";")
             }
-            Self::Hidden { role, .. } => format!("GRANT pgrelay_admin TO \"{role}\";"),
+            Self::Hidden { role, group, .. } => format!("GRANT {group} TO \"{role}\";"),
             Self::NotInstalled { .. } => "run pg-relay-processor install".to_owned(),
-            Self::Foreign { schema, .. } => {
+            Self::Occupied { schema, holds, .. } if holds == "nothing" => {
+                format!("DROP SCHEMA {schema}; install creates it")
+            }
+            Self::Occupied { schema, .. } if *schema == PEPSI.schema => {
+                "nothing was changed; a pepsi.ingress of another origin is served as it is: pepsi-failure-bouncer --check"
+                    .to_owned()
+            }
+            Self::Foreign { schema, .. } | Self::Occupied { schema, .. } => {
                 format!("rename or drop schema {schema} after a look at what it holds")
             }
             Self::IsExtension { name, .. } => format!("ALTER EXTENSION {name} UPDATE;"),

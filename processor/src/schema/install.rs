@@ -116,7 +116,12 @@ async fn judge<C: GenericClient>(
     let name = bundle.name;
     match state {
         State::Absent => Ok(Installed::Now),
-        State::Hidden | State::Foreign => Err(SchemaError::unreadable(bundle, state, who)),
+        State::Hidden => Err(SchemaError::unreadable(bundle, state, who)),
+        State::Foreign => Err(SchemaError::Occupied {
+            schema: bundle.schema,
+            database: who.database.clone(),
+            holds: state::holds(client, bundle).await?,
+        }),
         State::Installed { version, .. } if version < release => Err(SchemaError::Older {
             name,
             installed: version,
@@ -130,6 +135,21 @@ async fn judge<C: GenericClient>(
             Ok(Installed::Already(version))
         }
     }
+}
+
+/// Finds out, without changing anything, whether what is there keeps any of `bundles` from being installed: then none of them is.
+pub(super) async fn foresee(
+    connector: &Connector,
+    bundles: &[&'static Bundle],
+) -> Result<(), SchemaError> {
+    let session = oneshot::open(connector, APP).await?;
+    let who = oneshot::whereabouts(&session.client).await?;
+    for bundle in bundles {
+        let state = state::read(&session.client, bundle).await?;
+        judge(&session.client, bundle, state, &who).await?;
+    }
+    session.close().await;
+    Ok(())
 }
 
 /// The SQL that [`install`] would run, as a script for psql.
@@ -230,7 +250,10 @@ fn missing_roles(bundle: &Bundle, present: &[String], memberships: &[String]) ->
     let create = roles
         .clone()
         .filter(|role| !present.iter().any(|name| name == role.name))
-        .map(|role| format!("CREATE ROLE {} NOLOGIN;", role.name));
+        .map(|role| {
+            let login = if role.login { "LOGIN" } else { "NOLOGIN" };
+            format!("CREATE ROLE {} {login};", role.name)
+        });
     let grant = roles
         .flat_map(|role| role.member_of.iter().map(move |group| (role.name, group)))
         .filter(|(member, group)| {

@@ -68,6 +68,46 @@ pub async fn read<C: GenericClient>(client: &C, bundle: &Bundle) -> Result<State
     }))
 }
 
+/// The tables, views and functions of a schema that somebody else made, in words. No more than a few: they are to be recognised.
+pub(super) async fn holds<C: GenericClient>(
+    client: &C,
+    bundle: &Bundle,
+) -> Result<String, DatabaseError> {
+    const NAMED: usize = 10;
+    let rows = client
+        .query(
+            "SELECT o.what
+             FROM (
+                 SELECT 1 AS kind, 'table ' || c.relname AS what
+                 FROM pg_catalog.pg_class AS c
+                 JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                 WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'f')
+                 UNION ALL
+                 SELECT 2, 'view ' || c.relname
+                 FROM pg_catalog.pg_class AS c
+                 JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                 WHERE n.nspname = $1 AND c.relkind IN ('v', 'm')
+                 UNION ALL
+                 SELECT 3, 'function ' || p.proname
+                 FROM pg_catalog.pg_proc AS p
+                 JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+                 WHERE n.nspname = $1
+             ) AS o
+             ORDER BY o.kind, o.what",
+            &[&bundle.schema],
+        )
+        .await
+        .map_err(DatabaseError::statement("looking at what the schema holds"))?;
+    let mut names: Vec<String> = rows.iter().take(NAMED).map(|row| row.get(0)).collect();
+    if names.is_empty() {
+        return Ok("nothing".to_owned());
+    }
+    if rows.len() > NAMED {
+        names.push(format!("{} more", rows.len() - NAMED));
+    }
+    Ok(names.join(", "))
+}
+
 /// The oldest Processor that may serve what is installed. A schema that does not say so, or not
 /// clearly, needs one as new as itself.
 pub async fn oldest_processor<C: GenericClient>(

@@ -19,7 +19,6 @@ pub(super) fn settings(longest_hold: Duration) -> Vec<(&'static str, String)> {
         ),
         // And one that is gone lets go of them while an action runs: without it the server looks for its client only afterwards.
         ("client_connection_check_interval", "1000".to_owned()),
-        ("idle_session_timeout", "0".to_owned()),
         ("default_transaction_isolation", "read committed".to_owned()),
         ("default_transaction_read_only", "off".to_owned()),
         ("default_transaction_deferrable", "off".to_owned()),

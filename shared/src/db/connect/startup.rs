@@ -15,7 +15,7 @@ pub(super) const USER_TIMEOUT: Duration = Duration::from_secs(25);
 /// dropped the options.
 pub(super) const MARK: (&str, &str) = ("pgrelay.startup_options", "yes");
 
-/// The server's half of keepalive, and then the caller's settings, which win.
+/// The server's half of keepalive, no end for a session because it is idle (most of ours listen or wait), and then the caller's settings, which win.
 pub(super) fn all_settings(settings: &[(&str, String)]) -> Vec<(String, String)> {
     let ours = [
         ("tcp_keepalives_idle", KEEPALIVE_IDLE.as_secs().to_string()),
@@ -25,6 +25,7 @@ pub(super) fn all_settings(settings: &[(&str, String)]) -> Vec<(String, String)>
         ),
         ("tcp_keepalives_count", KEEPALIVE_COUNT.to_string()),
         ("tcp_user_timeout", USER_TIMEOUT.as_millis().to_string()),
+        ("idle_session_timeout", "0".to_owned()),
     ];
     ours.iter()
         .chain(settings)

@@ -1,6 +1,7 @@
-//! Measures the queue: how fast it drains, how soon an action starts, what a call costs, how fast mail is sent. `tests/bench` builds and runs it.
+//! Measures the queue: how fast it drains, how soon an action starts, what a call costs; how fast the failure bouncer sweeps, and how fast mail is
+//! sent. `tests/bench` builds and runs it.
 //!
-//! Everything is measured in one run on one throw-away server whose commits reach the disk, with the release build of the Processor.
+//! Everything is measured in one run on one throw-away server whose commits reach the disk, with release builds.
 //! Each number comes as a line of JSON on standard output, with what it is compared to and what it aims at. Machines differ, and so do
 //! hours: an aim that is not met is shown, never an error.
 
@@ -12,6 +13,7 @@ mod options;
 mod pgbench;
 mod report;
 mod stage;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         drains::names(),
         latency::names(),
         enqueue::names(),
+        sweep::names(),
         mails::names(),
     ]
     .concat();
@@ -64,6 +67,7 @@ async fn measure(options: &Options) {
     drains::measure(&server, options, &mut report).await;
     latency::measure(&server, options, &mut report).await;
     enqueue::measure(&server, options, &mut report).await;
+    sweep::measure(&server, options, &mut report).await;
     mails::measure(&server, options, &mut report).await;
     report.summarise();
 }

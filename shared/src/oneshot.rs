@@ -1,10 +1,11 @@
 //! What the commands that end by themselves share: their session, their words and their exit codes.
 
-use shared::db::connect::{ConnectError, Connector, Session};
-use shared::db::error_chain::ErrorChain;
-use shared::exit::Exit;
+use crate::db::connect::{ConnectError, Connector, Session};
+use crate::db::error_chain::ErrorChain;
+use crate::exit::Exit;
 use std::fmt;
 use std::io::{self, Write};
+use std::time::Duration;
 use thiserror::Error;
 use tokio_postgres::GenericClient;
 use tokio_postgres::error::SqlState;
@@ -57,10 +58,10 @@ pub trait Complaint: std::error::Error {
     }
 }
 
-/// Writes an error, and what to do about it, to standard error.
+/// Writes an error of `program`, and what to do about it, to standard error.
 #[must_use]
-pub fn complain(complaint: &(impl Complaint + ?Sized)) -> Exit {
-    let mut text = format!("pg-relay-processor: {complaint}\n");
+pub fn complain(program: &str, complaint: &(impl Complaint + ?Sized)) -> Exit {
+    let mut text = format!("{program}: {complaint}\n");
     if let Some(hint) = complaint.hint() {
         text.push_str("hint: ");
         text.push_str(&hint);
@@ -85,6 +86,14 @@ pub enum DatabaseError {
         /// What the server or the driver says.
         source: tokio_postgres::Error,
     },
+    /// A statement of ours was not answered; the connection may be half open.
+    #[error("{doing}: no answer within {limit:?}")]
+    Silent {
+        /// What was tried.
+        doing: &'static str,
+        /// How long it was waited for.
+        limit: Duration,
+    },
 }
 
 impl From<ConnectError> for DatabaseError {
@@ -105,6 +114,7 @@ impl DatabaseError {
         match self {
             Self::Statement { source, .. } => source.code(),
             Self::Connect(error) => error.sqlstate(),
+            Self::Silent { .. } => None,
         }
     }
 }
@@ -112,14 +122,25 @@ impl DatabaseError {
 impl Complaint for DatabaseError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Connect(_) => Exit::DatabaseUnavailable,
+            Self::Connect(_) | Self::Silent { .. } => Exit::DatabaseUnavailable,
             Self::Statement { source, .. } => match source.code() {
-                Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Exit::PreflightBlocked,
-                Some(code) if is_the_servers_trouble(code) => Exit::DatabaseUnavailable,
+                Some(code) => exit_for(code),
                 None if source.is_closed() => Exit::DatabaseUnavailable,
-                Some(_) | None => Exit::Bug,
+                None => Exit::Bug,
             },
         }
+    }
+}
+
+/// How a command ends when a statement of ours fails with `code`.
+#[must_use]
+pub fn exit_for(code: &SqlState) -> Exit {
+    if *code == SqlState::INSUFFICIENT_PRIVILEGE {
+        Exit::PreflightBlocked
+    } else if is_the_servers_trouble(code) {
+        Exit::DatabaseUnavailable
+    } else {
+        Exit::Bug
     }
 }
 
