@@ -134,6 +134,9 @@ async fn try_lanes<'a>(
     lanes: &[i64],
 ) -> Result<Option<(Seat<'a>, Claimed)>, StepError> {
     for seat in free_seats(&engine.sql.lanes, lanes) {
+        if engine.shutdown.token.is_cancelled() {
+            break;
+        }
         if let Some(claimed) = claim_head(engine, session, &seat).await? {
             return Ok(Some((seat, claimed)));
         }

@@ -190,6 +190,10 @@ impl Worker {
         // Round the sources in turn, so that none starves another.
         let engine = Arc::clone(&self.engine);
         for step in 0..Source::ALL.len() {
+            // Nothing that is committed after the drain has begun is claimed: a look that begins now would see it.
+            if engine.shutdown.token.is_cancelled() {
+                break;
+            }
             let place = (self.next_source + step) % Source::ALL.len();
             let source = Source::ALL[place];
             if engine.sql.is_empty(source) {

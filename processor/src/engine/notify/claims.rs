@@ -87,7 +87,8 @@ async fn from<'a>(
     full: Option<FullLook<'_>>,
 ) -> Result<Option<Held<'a>>, StepError> {
     let mut from = start;
-    loop {
+    // Nothing that is committed after the drain has begun is claimed.
+    while !engine.shutdown.token.is_cancelled() {
         let mut left_alone = engine.notify.quarantine.all();
         left_alone.extend(engine.postponed.events(whose));
         let parameters: [&(dyn ToSql + Sync); 7] = [
@@ -124,6 +125,7 @@ async fn from<'a>(
             Some(_) | None => return Ok(None),
         }
     }
+    Ok(None)
 }
 
 fn place(row: &tokio_postgres::Row, run_at: &str, id: &str) -> Option<Key> {
@@ -162,6 +164,9 @@ async fn some_head<'a>(
         .filter(|lane| !engine.postponed.holds_lane(*lane, whose))
         .collect();
     for seat in lanes::free_seats(&engine.notify.lanes, &lanes) {
+        if engine.shutdown.token.is_cancelled() {
+            break;
+        }
         let lane = seat.lane();
         let parameters: [&(dyn ToSql + Sync); 3] =
             [&lane, &engine.served.include, &engine.served.exclude];

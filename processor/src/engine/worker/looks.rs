@@ -116,6 +116,9 @@ impl Worker {
     ) -> Result<Turn, StepError> {
         let engine = Arc::clone(&self.engine);
         let suspects = claim::suspects(&engine, session).await?;
+        if engine.shutdown.token.is_cancelled() {
+            return Ok(Turn::Idle);
+        }
         self.todo.extend(suspects.into_iter().map(Todo::single));
         let claimed = claim::ready(&engine, session, stream, limit, Key::MIN).await?;
         drop(look);
