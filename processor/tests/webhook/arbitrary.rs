@@ -20,7 +20,7 @@ const PROFILE: &[&str] = &[
 const MESSAGE: &[&str] = &["body", "headers", "webhook_id", "other"];
 
 /// Headers of ours, and the names from the documents that a document may set.
-const EXPECTED: [&str; 15] = [
+const EXPECTED: [&str; 16] = [
     "accept",
     "content-length",
     "content-type",
@@ -30,6 +30,7 @@ const EXPECTED: [&str; 15] = [
     "webhook-signature",
     "webhook-timestamp",
     "x-test",
+    "whsec_",
     "100-continue",
     "post",
     "put",
