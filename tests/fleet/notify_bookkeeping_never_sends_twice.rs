@@ -6,7 +6,8 @@ use fleet_tests::wait;
 
 use crate::notify_receiver::Receiver;
 use crate::notify_recorder::{
-    before_fetch, before_set_status, database, enqueue, finished, log, statuses, store, told,
+    before_fetch, before_set_status, database, enqueue, finished, in_flight, log, statuses, store,
+    told,
 };
 use crate::steps::ended;
 
@@ -43,11 +44,7 @@ async fn a_raising_set_status_loses_its_own_write() {
 async fn a_set_status_that_is_gone_loses_it_too() {
     let db = database().await;
     before_fetch(&db, "NULL").await;
-    let receiver = Receiver::closed(&[]).await;
-    store(&db, 7, "webhook", &receiver.profile()).await;
-    let _processor = Processor::start(&db).await;
-    let event = enqueue(&db, 7).await;
-    receiver.wait_for(1).await;
+    let (receiver, _processor, event) = in_flight(&db).await;
     db.execute("DROP FUNCTION recorder.set_status").await;
     receiver.open();
     assert_eq!(ended(&db, event).await, "done");
@@ -107,11 +104,7 @@ async fn a_hanging_set_status_is_given_up_and_tried_again() {
 #[tokio::test]
 async fn a_report_that_meets_a_lock_is_tried_again_with_the_claim_in_hand() {
     let db = database().await;
-    let receiver = Receiver::closed(&[]).await;
-    store(&db, 7, "webhook", &receiver.profile()).await;
-    let mut processor = Processor::start(&db).await;
-    let event = enqueue(&db, 7).await;
-    receiver.wait_for(1).await;
+    let (receiver, mut processor, event) = in_flight(&db).await;
     let mut somebody = db.connect().await;
     let lock = somebody.transaction().await.expect("a transaction");
     let sql = "LOCK TABLE recorder.calls IN ACCESS EXCLUSIVE MODE";
@@ -207,11 +200,7 @@ async fn settings_and_roles_that_the_notifier_leaves_behind_are_gone() {
 #[tokio::test]
 async fn a_locked_row_is_waited_for_with_the_claim_in_hand() {
     let db = database().await;
-    let receiver = Receiver::closed(&[]).await;
-    store(&db, 7, "webhook", &receiver.profile()).await;
-    let mut processor = Processor::start(&db).await;
-    let event = enqueue(&db, 7).await;
-    receiver.wait_for(1).await;
+    let (receiver, mut processor, event) = in_flight(&db).await;
     let mut somebody = db.connect().await;
     let lock = somebody.transaction().await.expect("a transaction");
     let sql = "SELECT FROM pgrelay.queue WHERE id = $1 FOR UPDATE";

@@ -6,7 +6,9 @@ use fleet_tests::wait;
 
 use crate::held::{holders, wait_for_another_holder};
 use crate::notify_receiver::Receiver;
-use crate::notify_recorder::{before_set_status, database, enqueue, log, statuses, store, told};
+use crate::notify_recorder::{
+    before_set_status, database, enqueue, in_flight, log, statuses, store, told,
+};
 use crate::steps::ended;
 
 const SESSION: &str = "FROM pg_stat_activity WHERE datname = current_database() \
@@ -43,11 +45,7 @@ async fn a_session_that_ends_between_send_and_commit_costs_one_more_attempt() {
 #[tokio::test]
 async fn a_session_that_ends_during_a_send_breaks_it_off_and_leaves_no_mark() {
     let db = database().await;
-    let receiver = Receiver::closed(&[]).await;
-    store(&db, 7, "webhook", &receiver.profile()).await;
-    let mut processor = Processor::start(&db).await;
-    let event = enqueue(&db, 7).await;
-    receiver.wait_for(1).await;
+    let (receiver, mut processor, event) = in_flight(&db).await;
     let terminate = format!("SELECT pg_terminate_backend(pid) {SESSION}");
     db.execute(&terminate).await;
     receiver.wait_for(2).await;
@@ -64,11 +62,7 @@ async fn a_session_that_ends_during_a_send_breaks_it_off_and_leaves_no_mark() {
 #[tokio::test]
 async fn a_processor_that_is_killed_during_a_send_leaves_it_to_the_next() {
     let db = database().await;
-    let receiver = Receiver::closed(&[]).await;
-    store(&db, 7, "webhook", &receiver.profile()).await;
-    let mut first = Processor::start(&db).await;
-    let event = enqueue(&db, 7).await;
-    receiver.wait_for(1).await;
+    let (receiver, mut first, event) = in_flight(&db).await;
     first.kill();
     receiver.open();
     let _second = Processor::start(&db).await;
@@ -81,11 +75,7 @@ async fn a_processor_that_is_killed_during_a_send_leaves_it_to_the_next() {
 #[tokio::test]
 async fn a_drain_lets_the_send_finish() {
     let db = database().await;
-    let receiver = Receiver::closed(&[]).await;
-    store(&db, 7, "webhook", &receiver.profile()).await;
-    let mut processor = Processor::start(&db).await;
-    let event = enqueue(&db, 7).await;
-    receiver.wait_for(1).await;
+    let (receiver, mut processor, event) = in_flight(&db).await;
     processor.terminate();
     let state = "SELECT state FROM pgrelay.processor_status";
     db.until_equals(state, "draining".to_owned(), wait::SOON)

@@ -3,9 +3,11 @@
 //! It lives in a schema of another name than the real one, since a Processor finds its notifier through `pgrelay.companions`.
 
 use fleet_tests::database::Database;
+use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 use serde_json::Value;
 
+use crate::notify_receiver::Receiver;
 use crate::steps::{literal, notify};
 
 const NOTIFIER: &str = "
@@ -110,6 +112,16 @@ pub(crate) async fn store_refused(db: &Database, id: i64) {
 /// Enqueues the event of notification `id`, and gives the event's id.
 pub(crate) async fn enqueue(db: &Database, id: i64) -> i64 {
     notify(db, "mail", &id.to_string()).await
+}
+
+/// Has a Processor send notification 7 to a receiver that does not answer yet, and returns when the request is there, with the event's id.
+pub(crate) async fn in_flight(db: &Database) -> (Receiver, Processor, i64) {
+    let receiver = Receiver::closed(&[]).await;
+    store(db, 7, "webhook", &receiver.profile()).await;
+    let processor = Processor::start(db).await;
+    let event = enqueue(db, 7).await;
+    receiver.wait_for(1).await;
+    (receiver, processor, event)
 }
 
 /// The calls of `set_status` for a notification so far, in order.
