@@ -15,7 +15,8 @@ DECLARE
 BEGIN
     IF p_schedule.name IS NULL OR char_length(p_schedule.name) NOT BETWEEN 1 AND 200 OR p_schedule.name ~ '[[:cntrl:]]' THEN
         v_problem := 'schedule name must be 1 to 200 characters without control characters';
-        v_detail := format('p_name = %L', left(p_schedule.name, 220));
+        v_detail := format('name = %L', left(p_schedule.name, 220));
+        v_hint := 'Choose a name that says when, such as nightly.';
     ELSIF (p_schedule.cron IS NULL) = (p_schedule.every IS NULL) THEN
         v_problem := 'a schedule is either a cron expression or an interval';
         v_detail := format('p_cron = %L, p_every = %L', p_schedule.cron, p_schedule.every);
@@ -27,15 +28,18 @@ BEGIN
     ELSIF v_seconds NOT BETWEEN 1 AND 31622400 OR v_seconds <> floor(v_seconds) THEN
         v_problem := 'an interval must be whole seconds, at least one and at most 366 days';
         v_detail := format('p_every = %L', p_schedule.every);
+        v_hint := 'Such as ''90 seconds'', ''15 minutes'' or ''1 day''.';
     ELSIF p_schedule.cron IS NOT NULL AND p_schedule.anchor IS NOT NULL THEN
         v_problem := 'a cron expression takes no anchor';
         v_detail := format('p_cron = %L, p_anchor = %L', p_schedule.cron, p_schedule.anchor);
+        v_hint := 'An anchor belongs to p_every; a cron expression names its times itself.';
     ELSIF NOT isfinite(p_schedule.anchor) THEN
         v_problem := 'the anchor of an interval must be a time';
         v_detail := format('p_anchor = %L', p_schedule.anchor);
+        v_hint := 'Slots are at p_anchor + n × p_every; leave it out for the last midnight.';
     END IF;
     IF v_problem IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'PM003', MESSAGE = v_problem, DETAIL = v_detail, HINT = coalesce(v_hint, '');
+        RAISE EXCEPTION USING ERRCODE = 'PM003', MESSAGE = v_problem, DETAIL = v_detail, HINT = v_hint;
     END IF;
     v_schedule.timezone := pgauto_mv._zone(p_schedule.timezone);
     IF p_schedule.cron IS NOT NULL THEN
