@@ -41,11 +41,9 @@ BEGIN
     IF v_problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'PM003', MESSAGE = v_problem, DETAIL = v_detail, HINT = v_hint;
     END IF;
+    v_schedule.fields := CASE WHEN p_schedule.cron IS NOT NULL THEN pgauto_mv._parse_cron(p_schedule.cron) END;
     v_schedule.timezone := pgauto_mv._zone(p_schedule.timezone);
-    IF p_schedule.cron IS NOT NULL THEN
-        v_schedule.fields := pgauto_mv._parse_cron(p_schedule.cron);
-    ELSE
-        v_schedule.fields := NULL;
+    IF p_schedule.every IS NOT NULL THEN
         v_schedule.every := make_interval(secs => v_seconds);
         v_schedule.anchor := coalesce(p_schedule.anchor,
             timezone(v_schedule.timezone, date_trunc('day', timezone(v_schedule.timezone, clock_timestamp()))));

@@ -7,11 +7,11 @@ RETURNS pgauto_mv.cron_fields
 LANGUAGE plpgsql IMMUTABLE SECURITY INVOKER
 AS $$
 DECLARE
-    v_cron   text := lower(btrim(p_cron, E' \t\r\n'));
+    v_cron   text := btrim(p_cron, E' \t\r\n');
     v_texts  text[];
     v_fields pgauto_mv.cron_fields;
 BEGIN
-    v_cron := CASE v_cron
+    v_cron := CASE lower(v_cron)
         WHEN '@hourly' THEN '0 * * * *'
         WHEN '@daily' THEN '0 0 * * *'
         WHEN '@midnight' THEN '0 0 * * *'

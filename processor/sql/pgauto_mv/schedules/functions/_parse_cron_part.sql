@@ -8,22 +8,21 @@ RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE SECURITY INVOKER
 AS $$
 DECLARE
-    v_text  text := upper(p_part);
-    v_match text[] := regexp_match(v_text, '^(\*|\?|[^-/*?]+)(?:-([^-/*?]+))?(?:/([^-/*?]+))?$');
+    v_match text[] := regexp_match(p_part, '^(\*|\?|[^-/*?]+)(?:-([^-/*?]+))?(?:/([^-/*?]+))?$');
     v_low   integer := CASE WHEN p_field IN ('day of month', 'month') THEN 1 ELSE 0 END;
     v_high  integer := CASE p_field WHEN 'minute' THEN 59 WHEN 'hour' THEN 23 WHEN 'day of month' THEN 31 WHEN 'month' THEN 12 ELSE 6 END;
     v_first integer;
     v_last  integer;
     v_step  integer := 1;
 BEGIN
-    IF p_field = 'day of month' AND v_text = 'L' THEN
+    IF p_field = 'day of month' AND upper(p_part) = 'L' THEN
         RETURN ARRAY[32];
-    ELSIF p_field = 'day of week' AND v_text ~ '^[^-/*?]+L$' THEN
-        RETURN ARRAY[7 + pgauto_mv._parse_cron_value(p_field, left(v_text, -1), p_part) % 7];
+    ELSIF p_field = 'day of week' AND p_part ~* '^[^-/*?]+L$' THEN
+        RETURN ARRAY[7 + pgauto_mv._parse_cron_value(p_field, left(p_part, -1), p_part) % 7];
     ELSIF v_match IS NULL THEN
         PERFORM pgauto_mv._refuse_cron(p_field, p_part,
             CASE WHEN p_part = '' THEN 'There is nothing before, after or between its commas.' ELSE 'It is not understood.' END);
-    ELSIF v_text = '?' AND p_field IN ('day of month', 'day of week') THEN
+    ELSIF p_part = '?' AND p_field IN ('day of month', 'day of week') THEN
         RETURN pgauto_mv._parse_cron_part(p_field, '*');
     ELSIF v_match[1] = '?' OR (v_match[1] = '*' AND v_match[2] IS NOT NULL) THEN
         PERFORM pgauto_mv._refuse_cron(p_field, p_part, 'It is not understood.');
@@ -35,7 +34,7 @@ BEGIN
         v_first := pgauto_mv._parse_cron_value(p_field, v_match[1], p_part);
         v_last := CASE
             -- The week may end on Sunday: FRI-SUN.
-            WHEN p_field = 'day of week' AND v_match[2] = 'SUN' AND v_first > 0 THEN 7
+            WHEN p_field = 'day of week' AND upper(v_match[2]) = 'SUN' AND v_first > 0 THEN 7
             WHEN v_match[2] IS NOT NULL THEN pgauto_mv._parse_cron_value(p_field, v_match[2], p_part)
             WHEN v_match[3] IS NOT NULL THEN greatest(v_first, v_high)
             ELSE v_first

@@ -1,6 +1,6 @@
 -- Purpose: one value of a cron field: a number or, for months and weekdays, a name.
 -- Parameters: p_field  minute, hour, day of month, month or day of week
---             p_value  what was written, in upper case
+--             p_value  what was written
 --             p_part   what p_value is a part of, for the error
 -- Returns: the number; Sunday is 0 or 7, as it was written
 -- Raises: PM003 bad argument
@@ -15,7 +15,7 @@ DECLARE
         WHEN 'month' THEN ARRAY['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
         WHEN 'day of week' THEN ARRAY['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
     END;
-    v_value integer := v_low + array_position(v_names, p_value) - 1;
+    v_value integer := v_low + array_position(v_names, upper(p_value)) - 1;
 BEGIN
     IF v_value IS NULL AND p_value ~ '^[0-9]{1,2}$' THEN
         v_value := p_value::integer;
