@@ -1,5 +1,6 @@
 //! The SQL this binary carries, and bringing a database to it.
 
+mod auto_mv;
 pub mod bundle;
 mod error;
 mod extension;
@@ -9,6 +10,7 @@ mod state;
 mod upgrade;
 mod version;
 
+pub use auto_mv::AUTO_MV;
 pub use bundle::{Bundle, Data, GroupRole, Script, Upgrade};
 pub use error::{SchemaError, installed_version};
 pub use extension::write_extension;
@@ -65,10 +67,9 @@ pub async fn upgrade_command(connector: &Connector, dry_run: bool) -> Result<Rep
 /// The SQL of a companion, once this release carries it.
 fn companion_bundle(companion: Companion) -> Result<&'static Bundle, SchemaError> {
     match companion {
-        Companion::Notifier | Companion::AutoMv | Companion::Pepsi => {
-            Err(SchemaError::NotInRelease {
-                companion: companion.as_str(),
-            })
-        }
+        Companion::AutoMv => Ok(&AUTO_MV),
+        Companion::Notifier | Companion::Pepsi => Err(SchemaError::NotInRelease {
+            companion: companion.as_str(),
+        }),
     }
 }

@@ -24,13 +24,14 @@ BEGIN
     -- Step 3: what it is. A slot that is due names the source, whatever else is pending.
     v_scheduled := coalesce(v_state.next_scheduled_at <= clock_timestamp(), false);
     IF NOT v_scheduled AND NOT v_state.is_pending THEN
+        PERFORM pgauto_mv._leave(p_auto_mv_id);
         RETURN;
     END IF;
     v_source := CASE WHEN v_scheduled THEN 'schedule' ELSE v_state.refresh_source END;
     -- Step 4: too early for an event, which waits for no slot.
     IF NOT v_scheduled AND clock_timestamp() < v_state.refresh_due_at THEN
         PERFORM pgauto_mv._thin_events(p_auto_mv_id);
-        PERFORM pgauto_mv._send(p_auto_mv_id, v_state.refresh_due_at);
+        PERFORM pgauto_mv._leave(p_auto_mv_id);
         RETURN;
     END IF;
     -- Steps 5 and 6: what forbids a refresh.
@@ -40,11 +41,11 @@ BEGIN
         RETURN;
     END IF;
     IF v_source = 'chain' AND pgauto_mv._waits_for_ancestor(v_state) THEN
-        PERFORM pgauto_mv._send(p_auto_mv_id, clock_timestamp() + interval '1 minute');
+        PERFORM pgauto_mv._leave(p_auto_mv_id, clock_timestamp() + interval '5 seconds');
         RETURN;
     END IF;
     -- Step 7: the mark of a refresh in progress. The lock is what others can see before the commit.
-    IF NOT pg_try_advisory_xact_lock(pgauto_mv._lock_key(p_auto_mv_id)) THEN
+    IF NOT pg_try_advisory_xact_lock(pgauto_mv._lock_key(p_auto_mv_id, 'refresh')) THEN
         PERFORM pgauto_mv._send(p_auto_mv_id, clock_timestamp() + interval '1 second');
         RETURN;
     END IF;

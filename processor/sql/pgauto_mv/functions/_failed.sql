@@ -33,9 +33,8 @@ BEGIN
     v_delay := least(60 * p_setting.retry_growth ^ least(greatest(v_state.consecutive_failures - 1, 0), 15), p_setting.retry_max);
     UPDATE pgauto_mv.mv_state AS s
     SET retry_at = p_log.completed_at + v_delay * interval '1 second'
-    WHERE s.auto_mv_id = p_log.auto_mv_id
-    RETURNING s.* INTO v_state;
-    PERFORM pgauto_mv._send(p_log.auto_mv_id, v_state.retry_at);
+    WHERE s.auto_mv_id = p_log.auto_mv_id;
+    PERFORM pgauto_mv._leave(p_log.auto_mv_id);
 END
 $$;
 COMMENT ON FUNCTION pgauto_mv._failed(pgauto_mv.mv_refresh_log, pgauto_mv.materialised_views) IS 'Bookkeeping of a refresh that failed. Since 1.0.';

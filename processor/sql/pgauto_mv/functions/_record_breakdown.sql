@@ -25,6 +25,7 @@ BEGIN
         WHERE m.auto_mv_id = p_auto_mv_id;
         UPDATE pgauto_mv.mv_state AS s
         SET retry_at = clock_timestamp() + interval '1 minute',
+            deferred_until = NULL,
             failing_since = coalesce(s.failing_since, clock_timestamp()),
             last_error = p_message
         WHERE s.auto_mv_id = (

@@ -16,7 +16,7 @@ AS $$
           AND l.pid IS DISTINCT FROM pg_backend_pid()
           AND (l.locktype = 'advisory'
                AND l.objsubid = 1
-               AND (l.classid::bigint << 32) | l.objid::bigint = pgauto_mv._lock_key(p_auto_mv_id)
+               AND (l.classid::bigint << 32) | l.objid::bigint = pgauto_mv._lock_key(p_auto_mv_id, 'refresh')
                OR l.locktype = 'relation'
                AND l.relation = p_mv_oid
                AND l.mode IN ('ExclusiveLock', 'AccessExclusiveLock'))

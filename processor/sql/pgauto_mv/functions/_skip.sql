@@ -16,8 +16,11 @@ BEGIN
     ELSIF p_source = 'schedule' THEN
         PERFORM pgauto_mv._advance_schedule(p_state.auto_mv_id);
     END IF;
-    IF p_state.is_pending AND p_reason NOT IN ('inactive', 'mv_missing', 'suspended') THEN
-        PERFORM pgauto_mv._send(p_state.auto_mv_id, greatest(p_state.refresh_due_at, clock_timestamp() + interval '1 second'));
+    IF p_reason NOT IN ('inactive', 'mv_missing', 'suspended') THEN
+        PERFORM pgauto_mv._leave(
+            p_state.auto_mv_id,
+            clock_timestamp() + CASE WHEN p_reason = 'no_unique_index' THEN interval '1 minute' ELSE interval '1 second' END
+        );
     END IF;
 END
 $$;

@@ -1,5 +1,4 @@
--- Purpose: the bookkeeping of a success. Exactly the events that were read before it are covered; if others have come, their own dispatches are
---          on the way, and one more at the time they are due makes sure.
+-- Purpose: the bookkeeping of a success. Exactly the events that were read before it are covered; others that have come stay pending.
 -- Parameters: p_log  the attempt; p_events  the event rows read before it
 -- Writes: mv_events, mv_state, pgrelay.queue
 CREATE FUNCTION pgauto_mv._succeeded(p_log pgauto_mv.mv_refresh_log, p_events bigint[])
@@ -9,7 +8,6 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_sync boolean;
-    v_due  timestamptz;
 BEGIN
     SELECT m.sync_after_refresh AND (
         p_log.refresh_source = 'schedule'
@@ -32,10 +30,7 @@ BEGIN
     IF v_sync THEN
         PERFORM pgrelay.notify('pg_auto_mv.sync_mv', p_log.auto_mv_id::text);
     END IF;
-    SELECT v.refresh_due_at INTO v_due FROM pgauto_mv.mv_state_v AS v WHERE v.auto_mv_id = p_log.auto_mv_id AND v.is_pending;
-    IF v_due IS NOT NULL THEN
-        PERFORM pgauto_mv._send(p_log.auto_mv_id, v_due);
-    END IF;
+    PERFORM pgauto_mv._leave(p_log.auto_mv_id);
 END
 $$;
 COMMENT ON FUNCTION pgauto_mv._succeeded(pgauto_mv.mv_refresh_log, bigint[]) IS 'Bookkeeping of a refresh that succeeded. Since 1.0.';

@@ -7,7 +7,8 @@ RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH ends AS (
+    -- Once, not for each row: statistics of this table are seldom right.
+    WITH ends AS MATERIALIZED (
         SELECT min(e.event_at) AS first_event_at, max(e.event_at) AS latest_event_at
         FROM pgauto_mv.mv_events AS e
         WHERE e.auto_mv_id = p_auto_mv_id

@@ -15,6 +15,7 @@ CREATE TABLE pgauto_mv.mv_state (
     next_scheduled_at      timestamptz,
     last_scheduled_at      timestamptz,
     scheduled_queue_id     bigint,
+    deferred_until         timestamptz,
     partitions             text,
     CONSTRAINT mv_state_pkey PRIMARY KEY (auto_mv_id)
 ) WITH (
@@ -37,6 +38,7 @@ COMMENT ON COLUMN pgauto_mv.mv_state.suspended_at IS 'When it was suspended afte
 COMMENT ON COLUMN pgauto_mv.mv_state.next_scheduled_at IS 'Next slot of the schedule.';
 COMMENT ON COLUMN pgauto_mv.mv_state.last_scheduled_at IS 'Last slot that was served; none at or before it is served again.';
 COMMENT ON COLUMN pgauto_mv.mv_state.scheduled_queue_id IS 'The event of pgrelay.queue for the next slot.';
+COMMENT ON COLUMN pgauto_mv.mv_state.deferred_until IS 'The dispatch that the last one has left behind is due then; writers rely on it, see _source_changed().';
 COMMENT ON COLUMN pgauto_mv.mv_state.partitions IS 'Fingerprint of the partitions below the sources when they were last looked at; NULL: none is partitioned.';
 REVOKE ALL ON TABLE pgauto_mv.mv_state FROM PUBLIC;
 GRANT SELECT ON TABLE pgauto_mv.mv_state TO pgauto_mv_monitor;
