@@ -34,6 +34,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PM002',
             MESSAGE = format('schedule %L exists already', p_name),
+            DETAIL = format('p_name = %L', p_name),
             HINT = 'Change it with SELECT pgauto_mv.update_schedule(name, …).';
     END IF;
     RETURN v_schedule.schedule_id;
