@@ -24,6 +24,9 @@ BEGIN
         END IF;
         v_concurrent := v_reason IS NULL OR v_setting.index_policy = 'error';
     END IF;
+    IF p_state.pending_events > 1000 THEN
+        PERFORM pgauto_mv._thin_events(p_state.auto_mv_id);
+    END IF;
     v_events := ARRAY(SELECT e.event_id FROM pgauto_mv.mv_events AS e WHERE e.auto_mv_id = p_state.auto_mv_id);
     v_signals := ARRAY(SELECT t.signal_id FROM pgauto_mv.mv_truncate_signals AS t WHERE t.auto_mv_id = p_state.auto_mv_id);
     v_log.auto_mv_id := p_state.auto_mv_id;

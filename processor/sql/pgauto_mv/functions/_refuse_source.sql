@@ -15,7 +15,7 @@ BEGIN
     SELECT c.* INTO v_class FROM pg_class AS c WHERE c.oid = p_source;
     IF v_class.relkind = 'f' THEN
         v_problem := 'it is a foreign table, and changes made on the other side fire no trigger here';
-    ELSIF v_class.relkind NOT IN ('r', 'p') THEN
+    ELSIF (v_class.relkind IN ('r', 'p')) IS NOT TRUE THEN
         v_problem := 'it is not a table';
     ELSIF v_class.oid < 16384 THEN
         v_problem := 'it is a system catalog, which takes no triggers';

@@ -16,9 +16,6 @@ BEGIN
     WHERE l.auto_mv_id = p_auto_mv_id AND l.success
     ORDER BY l.log_id DESC
     LIMIT 1;
-    -- By now every node that is still wanted has them.
-    DELETE FROM pgauto_mv.mv_sync_requests AS r
-    WHERE r.origin_node = pgrelay.node_name() AND r.requested_at < clock_timestamp() - interval '1 day';
 END
 $$;
 COMMENT ON FUNCTION pgauto_mv._sync_mv(uuid) IS 'Action of pg_auto_mv.sync_mv: asks the other nodes for a refresh. Since 1.0.';
