@@ -84,7 +84,7 @@ impl Part {
         }
     }
 
-    fn random(place: usize, random: &mut StdRng) -> Self {
+    fn random(place: usize, fixed: bool, random: &mut StdRng) -> Self {
         let (low, high) = LIMITS[place];
         let high = match place {
             DAY_OF_WEEK => 7,
@@ -94,7 +94,7 @@ impl Part {
         };
         let first = random.random_range(low..=high);
         let step = random.random_range(1..=(high - low).min(30));
-        match random.random_range(0..8) {
+        match random.random_range(if fixed { 2..8 } else { 0..8 }) {
             0 => Self::Every(step),
             1 => Self::From(first, step),
             2 => Self::Range(first, random.random_range(first..=high), step),
@@ -106,15 +106,17 @@ impl Part {
 }
 
 impl Field {
-    fn random(place: usize, random: &mut StdRng) -> Self {
+    fn random(place: usize, fixed: bool, random: &mut StdRng) -> Self {
         // Days and months are mostly open, or hardly anything would ever match.
         let open = [0.2, 0.3, 0.5, 0.7, 0.5][place];
-        if random.random_bool(open) {
+        if !fixed && random.random_bool(open) {
             let parts = vec![Part::Every(1)];
             return Self { place, parts };
         }
         let count = random.random_range(1..=3);
-        let parts = (0..count).map(|_| Part::random(place, random)).collect();
+        let parts = (0..count)
+            .map(|_| Part::random(place, fixed, random))
+            .collect();
         Self { place, parts }
     }
 
@@ -137,8 +139,12 @@ impl Field {
 impl Cron {
     /// Any expression; it may be one that never comes.
     pub(crate) fn random(random: &mut StdRng) -> Self {
-        let fields = (0..5).map(|place| Field::random(place, random)).collect();
-        Self { fields }
+        // Only fixed times are moved when a clock is changed, so there are many of them.
+        let fixed = random.random_bool(0.6);
+        let field = |place| Field::random(place, fixed && place <= HOUR, random);
+        Self {
+            fields: (0..5).map(field).collect(),
+        }
     }
 
     /// As a user would write it.

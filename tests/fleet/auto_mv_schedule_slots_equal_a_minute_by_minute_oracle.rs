@@ -206,7 +206,7 @@ async fn compare_all(zones: &[Zone], seed: u64) {
     let seed = if long { rand::rng().random() } else { seed };
     println!("seed {seed}");
     let mut random = StdRng::seed_from_u64(seed);
-    let (expressions, limit) = if long { (25, 20_000) } else { (3, 800) };
+    let (expressions, limit) = if long { (25, 20_000) } else { (4, 800) };
     let mut compared = 0;
     for (zone, year) in zones {
         let trial = Trial::new(db.connect().await, zone, *year).await;
