@@ -17,11 +17,12 @@ mod server;
 mod story;
 mod table;
 mod tally;
+mod views;
 
 pub use error::DemoError;
 
 use crate::oneshot::{self, Complaint, Report};
-use crate::schema::{Installed, PGRELAY, install};
+use crate::schema::{AUTO_MV, Installed, PGRELAY, install};
 use check::Verified;
 use interrupt::Interrupt;
 use observe::Observer;
@@ -34,6 +35,7 @@ use shared::exit::Exit;
 use std::fmt::Write as _;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+use views::Views;
 
 const APP: &str = "pg-relay-processor demo";
 /// How many events are sent when `--events` does not say.
@@ -104,6 +106,10 @@ fn say(report: &Report) -> Exit {
 
 async fn show(target: &Target, plan: Plan, interrupt: &mut Interrupt) -> Result<Report, DemoError> {
     let installed = install(&target.connector, &PGRELAY).await?;
+    // Not in a database with other users: whether it has views to keep fresh is their business.
+    if !target.shared {
+        install(&target.connector, &AUTO_MV).await?;
+    }
     let session = oneshot::open(&target.connector, APP).await?;
     let plan = schema::create(&session.client, plan).await?;
     announce(target, &plan, installed, &session);
@@ -152,12 +158,23 @@ async fn perform(target: &Target, plan: &Plan, session: &Session) -> Result<Repo
         observer.everything_is_sent();
         Ok(sent)
     };
-    let (sent, ()) = tokio::try_join!(sending, observer.watch(&mut processor, &progress))?;
+    let refreshing = async {
+        if target.shared {
+            return Ok(None);
+        }
+        Views::show(&session.client).await.map(Some)
+    };
+    let watching = observer.watch(&mut processor, &progress);
+    let (sent, (), views) = tokio::try_join!(sending, watching, refreshing)?;
     progress.finish();
     let status = processor.stop().await?;
     let took = started.elapsed();
-    let verified = check::verify(&session.client, plan, &sent, baseline, status).await?;
-    let story = story::tell(&session.client, baseline).await?;
+    let mut verified = check::verify(&session.client, plan, &sent, baseline, status).await?;
+    let mut story = story::tell(&session.client, baseline).await?;
+    if let Some(views) = views {
+        views.verify(&mut verified).await?;
+        let _ = write!(story, "\n{}", views.tell().await?);
+    }
     Ok(report(&verified, &story, took, status, &processor))
 }
 

@@ -68,6 +68,12 @@ pub enum DemoError {
         /// The end of the Processor's log.
         log: String,
     },
+    /// The materialised views were not refreshed.
+    #[error("the demo's materialised views were not refreshed within {seconds} s")]
+    ViewsStalled {
+        /// How long.
+        seconds: u64,
+    },
     /// Numbers do not agree with the log.
     #[error("{wrong} of {numbers} numbers do not agree with pgrelay.log")]
     Disagreement {
@@ -103,6 +109,7 @@ impl Complaint for DemoError {
             Self::ForeignSchema { .. } | Self::AnotherDemo => Exit::Usage,
             Self::ProcessorEnded { .. }
             | Self::Stalled { .. }
+            | Self::ViewsStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => Exit::Bug,
         }
@@ -124,6 +131,7 @@ impl Complaint for DemoError {
             Self::System { .. }
             | Self::ServerProgram { .. }
             | Self::ProcessorEnded { .. }
+            | Self::ViewsStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => return None,
         };

@@ -1,9 +1,10 @@
-//! Measures the queue: how fast it drains, how soon an action starts, what a call costs. `tests/bench` builds and runs it.
+//! Measures the queue: how fast it drains, how soon an action starts, what a call costs, what a view costs its writers. `tests/bench` builds and runs it.
 //!
 //! Everything is measured in one run on one throw-away server whose commits reach the disk, with the release build of the Processor.
 //! Each number comes as a line of JSON on standard output, with what it is compared to and what it aims at. Machines differ, and so do
 //! hours: an aim that is not met is shown, never an error.
 
+mod auto_mv;
 mod drains;
 mod enqueue;
 mod latency;
@@ -27,7 +28,13 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 
 fn main() -> ExitCode {
-    let names = [drains::names(), latency::names(), enqueue::names()].concat();
+    let names = [
+        drains::names(),
+        latency::names(),
+        enqueue::names(),
+        auto_mv::names(),
+    ]
+    .concat();
     let options = match Options::parse(std::env::args().skip(1), &names) {
         Ok(options) => options,
         Err(problem) => {
@@ -57,5 +64,6 @@ async fn measure(options: &Options) {
     drains::measure(&server, options, &mut report).await;
     latency::measure(&server, options, &mut report).await;
     enqueue::measure(&server, options, &mut report).await;
+    auto_mv::measure(&server, options, &mut report).await;
     report.summarise();
 }
