@@ -129,6 +129,14 @@ async fn a_circle_is_refused_and_a_link_can_be_taken_out() {
         assert_eq!(refused.sqlstate, "PM003", "{refused:?}");
     }
     db.execute("SELECT pgauto_mv.chain('public.mv', 'public.d'), pgauto_mv.unchain('public.b', 'public.d'), pgauto_mv.unchain('public.c', 'public.d')").await;
+    // What was taken out stays out.
+    db.execute("SELECT pgauto_mv.update('public.d', p_cooldown => 0), pgauto_mv.reconcile()")
+        .await;
+    assert_eq!(
+        db.query_one::<i64>("SELECT count(*) FROM pgauto_mv.mv_chain", &[])
+            .await,
+        3
+    );
     db.execute("INSERT INTO public.t VALUES (1)").await;
     dispatch(&db, &a).await;
     assert_eq!(state(&db, &d, "refresh_source").await, "chain");

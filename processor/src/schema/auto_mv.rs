@@ -103,6 +103,7 @@ pub const AUTO_MV: Bundle = Bundle {
         "functions/_link.sql",
         "functions/_derive_sources.sql",
         "functions/_refuse_source.sql",
+        "functions/_follow_parent.sql",
         "functions/_set_sources.sql",
         "functions/_follow_sources.sql",
         "functions/register.sql",

@@ -26,7 +26,7 @@ BEGIN
     END IF;
     PERFORM pgauto_mv._bind(v_state);
     IF v_setting.derive_sources THEN
-        PERFORM pgauto_mv._set_sources(p_auto_mv_id, v_state.mv_oid, NULL);
+        PERFORM pgauto_mv._set_sources(p_auto_mv_id, v_state.mv_oid, NULL, p_chain => false);
     ELSE
         PERFORM pgauto_mv._follow_sources(p_auto_mv_id);
     END IF;

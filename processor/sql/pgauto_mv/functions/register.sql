@@ -78,7 +78,7 @@ BEGIN
     PERFORM pgauto_mv._ensure_channels();
     INSERT INTO pgauto_mv.materialised_views SELECT v_new.*;
     INSERT INTO pgauto_mv.mv_state (auto_mv_id, mv_oid, bound_in) VALUES (v_new.auto_mv_id, p_mv, pgauto_mv._database_identity());
-    PERFORM pgauto_mv._set_sources(v_new.auto_mv_id, p_mv, p_sources);
+    PERFORM pgauto_mv._set_sources(v_new.auto_mv_id, p_mv, p_sources, p_chain => true);
     PERFORM pgauto_mv._sync_triggers(v_new.auto_mv_id);
     IF p_refresh_now THEN
         INSERT INTO pgauto_mv.mv_events (auto_mv_id, source) VALUES (v_new.auto_mv_id, 'direct');

@@ -41,7 +41,7 @@ BEGIN
     v_new.index_policy := coalesce(p_index_policy, v_new.index_policy);
     v_new.is_active := coalesce(p_is_active, v_new.is_active);
     v_new.events := coalesce(p_events, v_new.events);
-    v_new.derive_sources := coalesce(p_derive_sources, v_new.derive_sources AND p_sources IS NULL);
+    v_new.derive_sources := (p_derive_sources OR v_new.derive_sources) IS TRUE AND p_sources IS NULL;
     v_new.fire_on_replica := coalesce(p_fire_on_replica, v_new.fire_on_replica);
     v_new.sync_after_refresh := coalesce(p_sync_after_refresh, v_new.sync_after_refresh);
     v_new.skip_unchanged := coalesce(p_skip_unchanged, v_new.skip_unchanged);
@@ -58,8 +58,8 @@ BEGIN
            v_new.derive_sources, v_new.fire_on_replica, v_new.sync_after_refresh, v_new.skip_unchanged, v_new.lock_timeout,
            v_new.retry_growth, v_new.retry_max, v_new.suspend_after, v_new.keep_log, clock_timestamp())
     WHERE m.auto_mv_id = v_new.auto_mv_id;
-    IF p_sources IS NOT NULL OR v_new.derive_sources THEN
-        PERFORM pgauto_mv._set_sources(v_new.auto_mv_id, p_mv, p_sources);
+    IF p_sources IS NOT NULL OR p_derive_sources THEN
+        PERFORM pgauto_mv._set_sources(v_new.auto_mv_id, p_mv, p_sources, p_chain => false);
     END IF;
     PERFORM pgauto_mv._sync_triggers(v_new.auto_mv_id);
     IF v_new.is_active AND NOT v_before.is_active THEN
