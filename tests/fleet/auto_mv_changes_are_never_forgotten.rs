@@ -6,8 +6,8 @@ use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 
 use crate::auto_mv_steps::{
-    begin_dispatch, claim_dispatches, counted, database, dispatch, dispatches, held, log,
-    one_dispatch_in, run, state, until_fresh,
+    begin_dispatch, claim_dispatches, counted, database, dispatch, dispatch_sql, dispatches, held,
+    log, one_dispatch_in, run, state, until_fresh,
 };
 
 #[tokio::test]
@@ -88,6 +88,23 @@ async fn a_writer_who_relies_on_a_deferred_dispatch_is_waited_for() {
     dispatch(&db, &id).await;
     assert_eq!(db.query_one::<i64>("SELECT n FROM public.mv", &[]).await, 2);
     assert!(dispatches(&db, &id).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_dispatch_by_hand_with_an_old_snapshot_leaves_it_to_another() {
+    let db = database().await;
+    let id = counted(&db, "").await;
+    db.execute("INSERT INTO public.t VALUES (1)").await;
+    claim_dispatches(&db).await;
+    let hand = db.connect().await;
+    let dispatch = dispatch_sql(&id);
+    run(
+        &hand,
+        &format!("BEGIN ISOLATION LEVEL REPEATABLE READ; {dispatch}; COMMIT"),
+    )
+    .await;
+    assert!(log(&db, &id).await.is_empty());
+    one_dispatch_in(&db, &id, 1.0).await;
 }
 
 #[tokio::test]

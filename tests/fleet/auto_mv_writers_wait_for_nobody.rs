@@ -110,28 +110,65 @@ async fn damage_to_the_queue_or_the_schema_is_a_warning_to_the_writer() {
     assert_eq!(db.query_one::<i64>("SELECT n FROM public.mv", &[]).await, 1);
 }
 
+/// Whatever a name in the trigger could be taken for, if it were not qualified. Each raises when it is used, what no handler there catches.
+const EVIL: &str = "
+CREATE SCHEMA evil;
+CREATE FUNCTION evil.fail() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called' USING ERRCODE = '57014'; END $$;
+DO $do$
+DECLARE
+    t text;
+    f text;
+    o text;
+BEGIN
+    FOREACH t IN ARRAY ARRAY['text', 'timestamptz', 'uuid'] LOOP
+        EXECUTE format('CREATE FUNCTION evil.fail_%1$s(pg_catalog.%1$s, pg_catalog.%1$s) RETURNS boolean LANGUAGE sql AS $$SELECT evil.fail()$$', t);
+        FOREACH o IN ARRAY ARRAY['=', '>', '<', '<>', '-', '||'] LOOP
+            EXECUTE format('CREATE OPERATOR evil.%1$s (LEFTARG = pg_catalog.%2$s, RIGHTARG = pg_catalog.%2$s, FUNCTION = evil.fail_%2$s)', o, t);
+        END LOOP;
+    END LOOP;
+    FOREACH f IN ARRAY ARRAY['replace(text, text, text)', 'concat(text, text)', 'current_setting(text, boolean)', 'current_setting(text)',
+        'set_config(text, text, boolean)', 'clock_timestamp()', 'pg_current_xact_id()', 'hashtextextended(text, bigint)',
+        'pg_try_advisory_xact_lock_shared(bigint)'] LOOP
+        EXECUTE format('CREATE FUNCTION evil.%s RETURNS boolean LANGUAGE sql AS $$SELECT evil.fail()$$', f);
+    END LOOP;
+    FOREACH t IN ARRAY ARRAY['text', 'uuid', 'interval', 'bool'] LOOP
+        EXECUTE format('CREATE DOMAIN evil.%1$I AS pg_catalog.%1$I CHECK (evil.fail())', t);
+    END LOOP;
+END $do$;
+CREATE TABLE evil.mv_events (x integer);
+CREATE TABLE evil.mv_state (x integer);";
+
 #[tokio::test]
 async fn hostile_settings_of_a_writer_change_nothing() {
     let db = database().await;
-    let id = counted(&db, "").await;
-    db.execute(
-        "CREATE SCHEMA evil;
-         CREATE FUNCTION evil.fail(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called'; END $$;
-         CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.fail);
-         CREATE TABLE evil.mv_events (x integer)",
-    )
-    .await;
+    let id = counted(&db, "p_refresh_lag => 60").await;
+    db.execute("CREATE TABLE public.u (id integer)").await;
+    db.execute("SELECT pgauto_mv.update('public.mv', p_sources => '{public.u}')")
+        .await;
+    db.execute(EVIL).await;
+    claim_dispatches(&db).await;
     let writer = db.connect().await;
     for settings in [
         "SET search_path = evil, pg_catalog",
         "SET search_path = ''",
         "SET row_security = off",
-        "SET session_replication_role = origin",
     ] {
         run(&writer, settings).await;
-        run(&writer, "INSERT INTO public.t SELECT pg_catalog.max(id) OPERATOR(pg_catalog.+) 1 FROM (SELECT 0 AS id UNION ALL SELECT id FROM public.t) AS x").await;
+        run(&writer, "INSERT INTO public.u SELECT").await;
+        run(&writer, "TRUNCATE public.u").await;
     }
-    assert_eq!(state(&db, &id, "pending_events").await, "4");
+    assert_eq!(state(&db, &id, "pending_events").await, "6");
+    // The same while a deferred dispatch is relied on, which takes another way through the trigger.
+    claim_dispatches(&db).await;
+    dispatch(&db, &id).await;
+    run(&writer, "SET search_path = evil, pg_catalog").await;
+    run(&writer, "INSERT INTO public.u SELECT").await;
+    assert_eq!(dispatches(&db, &id).await.len(), 1, "the deferred one");
+    assert_eq!(
+        state(&db, &id, "pending_events").await,
+        "3",
+        "two after thinning, and this one"
+    );
 }
 
 #[tokio::test]

@@ -5,6 +5,6 @@
 CREATE FUNCTION pgauto_mv._lock_key(p_auto_mv_id uuid, p_use text)
 RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SECURITY INVOKER
-AS $$ SELECT pg_catalog.hashtextextended(p_use OPERATOR(pg_catalog.||) p_auto_mv_id::text, 5283410) $$;
+AS $$ SELECT pg_catalog.hashtextextended(p_use OPERATOR(pg_catalog.||) p_auto_mv_id::pg_catalog.text, 5283410) $$;
 COMMENT ON FUNCTION pgauto_mv._lock_key(uuid, text) IS 'Keys of the advisory locks of a view. Since 1.0.';
 REVOKE ALL ON FUNCTION pgauto_mv._lock_key(uuid, text) FROM PUBLIC;
