@@ -5,118 +5,120 @@ use fleet_tests::database::Database;
 use crate::auto_mv_steps::{counted, database, register, run, state};
 use crate::steps::refusal;
 
+/// Calls, the SQLSTATE each raises, and what its message says.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("register('public.mv')", "PM002", "already registered"),
+    (
+        "register('public.t')",
+        "PM003",
+        "must be a materialised view",
+    ),
+    (
+        "register('public.plain')",
+        "PM003",
+        "must be a materialised view",
+    ),
+    ("register(NULL)", "PM003", "must be a materialised view"),
+    (
+        "register('public.free', -1)",
+        "PM003",
+        "p_refresh_lag must be",
+    ),
+    (
+        "register('public.free', NULL)",
+        "PM003",
+        "p_refresh_lag must be",
+    ),
+    (
+        "register('public.free', p_max_wait => -1)",
+        "PM003",
+        "p_max_wait must be",
+    ),
+    (
+        "register('public.free', p_cooldown => 40000000)",
+        "PM003",
+        "p_cooldown must be",
+    ),
+    (
+        "register('public.free', p_index_policy => 'x')",
+        "PM003",
+        "p_index_policy must be",
+    ),
+    (
+        "register('public.free', p_events => '{select}')",
+        "PM003",
+        "p_events may hold",
+    ),
+    (
+        "register('public.free', p_lock_timeout => '0')",
+        "PM003",
+        "p_lock_timeout must be",
+    ),
+    (
+        "register('public.free', p_retry_growth => 0.5)",
+        "PM003",
+        "p_retry_growth must be",
+    ),
+    (
+        "register('public.free', p_retry_max => 1)",
+        "PM003",
+        "p_retry_max must be",
+    ),
+    (
+        "register('public.free', p_suspend_after => -1)",
+        "PM003",
+        "p_suspend_after must be",
+    ),
+    (
+        "register('public.free', p_keep_log => '-1 s')",
+        "PM003",
+        "p_keep_log must not",
+    ),
+    (
+        "register('public.free', p_concurrent => true)",
+        "PM005",
+        "cannot be refreshed concurrently",
+    ),
+    (
+        "register('public.free', p_sources => '{public.plain}')",
+        "PM005",
+        "cannot be a source",
+    ),
+    (
+        "register('public.free', p_sources => ARRAY[NULL]::regclass[])",
+        "PM005",
+        "cannot be a source",
+    ),
+    ("update('public.free')", "PM001", "not registered"),
+    (
+        "update('public.mv', p_cooldown => -1)",
+        "PM003",
+        "p_cooldown must be",
+    ),
+    ("unregister('public.free')", "PM001", "not registered"),
+    (
+        "unregister_missing(gen_random_uuid())",
+        "PM001",
+        "not registered",
+    ),
+    ("refresh('public.free')", "PM001", "not registered"),
+    ("resume('public.free')", "PM001", "not registered"),
+    (
+        "chain('public.mv', 'public.free')",
+        "PM001",
+        "not registered",
+    ),
+];
+
 #[tokio::test]
 async fn mistakes_raise_our_own_sqlstates() {
     let db = database().await;
     counted(&db, "").await;
     db.execute("CREATE MATERIALIZED VIEW public.free AS SELECT 1 AS n; CREATE VIEW public.plain AS SELECT 1 AS n").await;
     let session = db.connect().await;
-    let cases = [
-        ("register('public.mv')", "PM002", "already registered"),
-        (
-            "register('public.t')",
-            "PM003",
-            "must be a materialised view",
-        ),
-        (
-            "register('public.plain')",
-            "PM003",
-            "must be a materialised view",
-        ),
-        ("register(NULL)", "PM003", "must be a materialised view"),
-        (
-            "register('public.free', -1)",
-            "PM003",
-            "p_refresh_lag must be",
-        ),
-        (
-            "register('public.free', NULL)",
-            "PM003",
-            "p_refresh_lag must be",
-        ),
-        (
-            "register('public.free', p_max_wait => -1)",
-            "PM003",
-            "p_max_wait must be",
-        ),
-        (
-            "register('public.free', p_cooldown => 40000000)",
-            "PM003",
-            "p_cooldown must be",
-        ),
-        (
-            "register('public.free', p_index_policy => 'x')",
-            "PM003",
-            "p_index_policy must be",
-        ),
-        (
-            "register('public.free', p_events => '{select}')",
-            "PM003",
-            "p_events may hold",
-        ),
-        (
-            "register('public.free', p_lock_timeout => '0')",
-            "PM003",
-            "p_lock_timeout must be",
-        ),
-        (
-            "register('public.free', p_retry_growth => 0.5)",
-            "PM003",
-            "p_retry_growth must be",
-        ),
-        (
-            "register('public.free', p_retry_max => 1)",
-            "PM003",
-            "p_retry_max must be",
-        ),
-        (
-            "register('public.free', p_suspend_after => -1)",
-            "PM003",
-            "p_suspend_after must be",
-        ),
-        (
-            "register('public.free', p_keep_log => '-1 s')",
-            "PM003",
-            "p_keep_log must not",
-        ),
-        (
-            "register('public.free', p_concurrent => true)",
-            "PM005",
-            "cannot be refreshed concurrently",
-        ),
-        (
-            "register('public.free', p_sources => '{public.plain}')",
-            "PM005",
-            "cannot be a source",
-        ),
-        (
-            "register('public.free', p_sources => ARRAY[NULL]::regclass[])",
-            "PM005",
-            "cannot be a source",
-        ),
-        ("update('public.free')", "PM001", "not registered"),
-        (
-            "update('public.mv', p_cooldown => -1)",
-            "PM003",
-            "p_cooldown must be",
-        ),
-        ("unregister('public.free')", "PM001", "not registered"),
-        (
-            "unregister_missing(gen_random_uuid())",
-            "PM001",
-            "not registered",
-        ),
-        ("refresh('public.free')", "PM001", "not registered"),
-        ("resume('public.free')", "PM001", "not registered"),
-        (
-            "chain('public.mv', 'public.free')",
-            "PM001",
-            "not registered",
-        ),
-    ];
-    for (call, sqlstate, message) in cases {
+    for (call, sqlstate, message) in MISTAKES {
         let refused = refusal(&session, &format!("SELECT pgauto_mv.{call}")).await;
-        assert_eq!(refused.sqlstate, sqlstate, "{call}: {refused:?}");
+        assert_eq!(refused.sqlstate, *sqlstate, "{call}: {refused:?}");
         assert!(refused.message.contains(message), "{call}: {refused:?}");
         assert!(
             refused.detail.is_some() || refused.hint.is_some(),

@@ -2,10 +2,10 @@
 
 use fleet_tests::database::Database;
 
-use crate::auto_mv_steps::{counted, database, dispatch, log, one_dispatch_in, register, state};
+use crate::auto_mv_steps::{
+    CHANGE, counted, database, dispatch, last_logged, log, one_dispatch_in, register, state,
+};
 use crate::steps::refusal;
-
-const CHANGE: &str = "INSERT INTO public.t SELECT coalesce(max(id), 0) + 1 FROM public.t";
 
 /// Index definitions on `mv (n, s)`, and whether CONCURRENTLY takes them.
 const SHAPES: &[(&str, bool)] = &[
@@ -79,7 +79,7 @@ async fn error_fails_and_tries_again() {
     db.execute("CREATE UNIQUE INDEX i ON public.mv (n); SELECT pgauto_mv.refresh('public.mv')")
         .await;
     dispatch(&db, &id).await;
-    assert_eq!(log(&db, &id).await.pop().unwrap(), "direct ok concurrent");
+    assert_eq!(last_logged(&db, &id).await, "direct ok concurrent");
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn skip_leaves_it_pending_and_looks_again_in_a_minute() {
     one_dispatch_in(&db, &id, 60.0).await;
     db.execute("CREATE UNIQUE INDEX i ON public.mv (n)").await;
     dispatch(&db, &id).await;
-    assert_eq!(log(&db, &id).await.pop().unwrap(), "event ok concurrent");
+    assert_eq!(last_logged(&db, &id).await, "event ok concurrent");
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn the_query_runs_as_the_owner_and_cannot_reach_our_tables() {
     for used in ["event ok plain", "event ok concurrent"] {
         db.execute(CHANGE).await;
         dispatch(&db, &id).await;
-        assert_eq!(log(&db, &id).await.pop().unwrap(), used);
+        assert_eq!(last_logged(&db, &id).await, used);
         let said: String = db.query_one("SELECT said FROM public.mv", &[]).await;
         assert_eq!(said, format!("{owner} 42501 pg_catalog, pg_temp"));
     }

@@ -4,14 +4,14 @@ use fleet_tests::database::Database;
 use fleet_tests::wait;
 
 use crate::auto_mv_steps::{
-    begin_dispatch, claim_dispatches, counted, database, dispatch, dispatch_sql, held, log,
-    one_dispatch_in, register, run, state,
+    begin_dispatch, claim_dispatches, counted, database, dispatch, dispatch_sql, held, last_logged,
+    log, one_dispatch_in, register, run, state,
 };
 
 /// A failed attempt is logged with this SQLSTATE, and the next one is a minute away.
 async fn failed_with(db: &Database, id: &str, sqlstate: &str) {
     assert_eq!(
-        log(db, id).await.pop().unwrap(),
+        last_logged(db, id).await,
         format!("event failed {sqlstate}")
     );
     assert_eq!(state(db, id, "is_pending").await, "true");
@@ -187,5 +187,5 @@ async fn a_breakdown_of_the_bookkeeping_is_logged_and_repeated() {
     failed_with(&db, &id, "23514").await;
     db.execute("ALTER TABLE pgauto_mv.mv_state DROP CONSTRAINT broken; SELECT pgauto_mv.refresh('public.mv')").await;
     dispatch(&db, &id).await;
-    assert_eq!(log(&db, &id).await.pop().unwrap(), "direct ok plain");
+    assert_eq!(last_logged(&db, &id).await, "direct ok plain");
 }

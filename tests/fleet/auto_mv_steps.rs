@@ -84,6 +84,21 @@ pub(crate) async fn held(db: &Database, settings: &str) -> (String, Gate) {
     (register(db, "public.held", settings).await, gate)
 }
 
+/// A write to the source of `counted()`.
+pub(crate) const CHANGE: &str =
+    "INSERT INTO public.t SELECT coalesce(max(id), 0) + 1 FROM public.t";
+
+/// Gives a view a schedule whose slot is due now.
+pub(crate) async fn slot_due(db: &Database, id: &str) {
+    db.execute(&format!(
+        "INSERT INTO pgauto_mv.schedules (name, every, timezone, anchor) VALUES ('hourly', '1 hour', 'UTC', clock_timestamp() - interval '1 min')
+         ON CONFLICT DO NOTHING;
+         UPDATE pgauto_mv.materialised_views SET schedule_id = (SELECT schedule_id FROM pgauto_mv.schedules) WHERE auto_mv_id = '{id}';
+         SELECT pgauto_mv._queue_slot('{id}', clock_timestamp() - interval '1 s')"
+    ))
+    .await;
+}
+
 /// A dispatch by hand.
 pub(crate) async fn dispatch(db: &Database, id: &str) {
     db.execute(&dispatch_sql(id)).await;
@@ -130,6 +145,11 @@ pub(crate) async fn log(db: &Database, id: &str) -> Vec<String> {
     );
     let rows = db.rows(&sql, &[]).await;
     rows.iter().map(|row| row.get(0)).collect()
+}
+
+/// The latest row of `log()`; "" when there is none.
+pub(crate) async fn last_logged(db: &Database, id: &str) -> String {
+    log(db, id).await.pop().unwrap_or_default()
 }
 
 /// The pending dispatches of a view, as seconds from now, earliest first.
