@@ -46,6 +46,16 @@ async fn each_reason_comes_and_goes() {
     dispatch(&db, &id).await;
     assert_eq!(reasons(&db).await, "");
 
+    db.execute(&format!(
+        "ALTER TRIGGER pgauto_mv_{}_change ON public.t RENAME TO renamed",
+        id.replace('-', "")
+    ))
+    .await;
+    assert_eq!(reasons(&db).await, "trigger_missing");
+    assert_eq!(reconciled(&db).await, "2 triggers repaired");
+    dispatch(&db, &id).await;
+    assert_eq!(reasons(&db).await, "");
+
     db.execute("SELECT pgauto_mv.create_schedule('s', p_every => '1 hour'), pgauto_mv.assign_schedule('public.mv', 's')").await;
     db.execute("DELETE FROM pgrelay.queue; UPDATE pgauto_mv.mv_state SET next_scheduled_at = clock_timestamp() - interval '2 min'").await;
     assert_eq!(reasons(&db).await, "schedule_overdue");

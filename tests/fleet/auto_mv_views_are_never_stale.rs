@@ -173,7 +173,8 @@ async fn whatever_happens_while_they_are_written_to() {
         let settings = format!("{settings}, p_lock_timeout => '50 ms'");
         ids.push(register(&db, view, &settings).await);
     }
-    for _ in 0..rounds {
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}");
         one_round(&db, &ids, Duration::from_secs(length)).await;
     }
     // It was a stress: refreshes succeeded, failed and waited.

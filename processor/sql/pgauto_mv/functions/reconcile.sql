@@ -15,7 +15,7 @@ BEGIN
     FOR v_id IN
         SELECT m.auto_mv_id FROM pgauto_mv.materialised_views AS m
         UNION
-        SELECT substr(t.name, 11, 32)::uuid FROM pgauto_mv._present_triggers() AS t
+        SELECT t.auto_mv_id FROM pgauto_mv._present_triggers() AS t
         ORDER BY 1
     LOOP
         BEGIN

@@ -39,9 +39,9 @@ CROSS JOIN LATERAL (
     UNION ALL
     SELECT 'trigger_missing', NULL
     WHERE EXISTS (
-        SELECT * FROM pgauto_mv._expected_triggers(v.auto_mv_id)
+        SELECT x.source, x.name, x.type, x.enabled FROM pgauto_mv._expected_triggers(v.auto_mv_id) AS x
         EXCEPT
-        SELECT * FROM pgauto_mv._present_triggers(v.auto_mv_id)
+        SELECT p.source, p.name, p.type, p.enabled FROM pgauto_mv._present_triggers(v.auto_mv_id) AS p
     ) OR EXISTS (
         SELECT FROM pgauto_mv.mv_sources AS s
         WHERE s.auto_mv_id = v.auto_mv_id AND to_regclass(format('%I.%I', s.source_schema, s.source_name)) IS NULL
