@@ -21,12 +21,13 @@ mod server;
 mod story;
 mod table;
 mod tally;
+mod views;
 
 pub use error::DemoError;
 
 use crate::PROGRAM;
 use crate::oneshot::{self, Complaint, Report};
-use crate::schema::{Installed, NOTIFIER, PGRELAY, install};
+use crate::schema::{AUTO_MV, Installed, NOTIFIER, PGRELAY, install};
 use check::Verified;
 use interrupt::Interrupt;
 use mail::Correspondence;
@@ -41,6 +42,7 @@ use shared::exit::Exit;
 use std::fmt::Write as _;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+use views::Views;
 
 const APP: &str = "pg-relay-processor demo";
 /// How many events are sent when `--events` does not say.
@@ -130,6 +132,10 @@ async fn show_all(
 async fn show(target: &Target, plan: Plan, interrupt: &mut Interrupt) -> Result<Report, DemoError> {
     let installed = install(&target.connector, &PGRELAY).await?;
     let mail_server = prepare_mail(target).await?;
+    // Not in a database with other users: whether it has views to keep fresh is their business.
+    if !target.shared {
+        install(&target.connector, &AUTO_MV).await?;
+    }
     let session = oneshot::open(&target.connector, APP).await?;
     let plan = schema::create(&session.client, plan).await?;
     announce(target, &plan, installed, &session);
@@ -204,8 +210,14 @@ async fn perform(
             None => Ok(None),
         }
     };
+    let refreshing = async {
+        if target.shared {
+            return Ok(None);
+        }
+        Views::show(&session.client).await.map(Some)
+    };
     let watching = observer.watch(&mut processor, &progress);
-    let (sent, (), mail) = tokio::try_join!(sending, watching, corresponding)?;
+    let (sent, (), mail, views) = tokio::try_join!(sending, watching, corresponding, refreshing)?;
     progress.finish();
     let status = processor.stop().await?;
     let took = started.elapsed();
@@ -214,6 +226,10 @@ async fn perform(
     if let Some(mail) = mail {
         mail.verify(&mut verified).await?;
         let _ = write!(story, "\n{}", mail.tell().await?);
+    }
+    if let Some(views) = views {
+        views.verify(&mut verified).await?;
+        let _ = write!(story, "\n{}", views.tell().await?);
     }
     Ok(report(&verified, &story, took, status, &processor))
 }

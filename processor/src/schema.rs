@@ -1,5 +1,6 @@
 //! The SQL this binary carries, and bringing a database to it.
 
+mod auto_mv;
 pub mod bundle;
 mod error;
 mod extension;
@@ -11,6 +12,7 @@ mod state;
 mod upgrade;
 mod version;
 
+pub use auto_mv::AUTO_MV;
 pub use bundle::{Bundle, Data, GroupRole, Script, Upgrade};
 pub use error::{SchemaError, installed_version};
 pub use extension::write_extension;
@@ -34,7 +36,7 @@ pub async fn install_command(
 ) -> Result<Report, SchemaError> {
     let mut bundles = vec![&PGRELAY];
     for &companion in &args.with {
-        let bundle = companion_bundle(companion)?;
+        let bundle = companion_bundle(companion);
         if !bundles.iter().any(|other| other.name == bundle.name) {
             bundles.push(bundle);
         }
@@ -78,8 +80,8 @@ pub async fn upgrade_command(connector: &Connector, dry_run: bool) -> Result<Rep
     Ok(Report::done(text))
 }
 
-/// The companions whose SQL this release carries.
-const COMPANIONS: [&Bundle; 2] = [&NOTIFIER, &PEPSI];
+/// The companions whose SQL this binary carries.
+const COMPANIONS: [&Bundle; 3] = [&NOTIFIER, &AUTO_MV, &PEPSI];
 
 /// Those of them that are there in some form; one that cannot be read is for the upgrade to complain about.
 async fn installed_companions(connector: &Connector) -> Result<Vec<&'static Bundle>, SchemaError> {
@@ -97,13 +99,11 @@ async fn installed_companions(connector: &Connector) -> Result<Vec<&'static Bund
     Ok(installed)
 }
 
-/// The SQL of a companion, once this release carries it.
-fn companion_bundle(companion: Companion) -> Result<&'static Bundle, SchemaError> {
+/// The SQL of a companion.
+const fn companion_bundle(companion: Companion) -> &'static Bundle {
     match companion {
-        Companion::Notifier => Ok(&NOTIFIER),
-        Companion::Pepsi => Ok(&PEPSI),
-        Companion::AutoMv => Err(SchemaError::NotInRelease {
-            companion: companion.as_str(),
-        }),
+        Companion::Notifier => &NOTIFIER,
+        Companion::AutoMv => &AUTO_MV,
+        Companion::Pepsi => &PEPSI,
     }
 }

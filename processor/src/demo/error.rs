@@ -92,6 +92,12 @@ pub enum DemoError {
         /// What is left.
         unfinished: u64,
     },
+    /// The materialised views were not refreshed.
+    #[error("the demo's materialised views were not refreshed within {seconds} s")]
+    ViewsStalled {
+        /// How long.
+        seconds: u64,
+    },
     /// Numbers do not agree with the log.
     #[error("{wrong} of {numbers} numbers do not agree with pgrelay.log")]
     Disagreement {
@@ -130,6 +136,7 @@ impl Complaint for DemoError {
             | Self::NotBounced { .. }
             | Self::Stalled { .. }
             | Self::MailStalled { .. }
+            | Self::ViewsStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => Exit::Bug,
         }
@@ -154,6 +161,7 @@ impl Complaint for DemoError {
             | Self::BouncerEnded { .. }
             | Self::NotBounced { .. }
             | Self::MailStalled { .. }
+            | Self::ViewsStalled { .. }
             | Self::Disagreement { .. }
             | Self::Interrupted { .. } => return None,
         };

@@ -22,12 +22,6 @@ pub enum SchemaError {
         /// What the server says.
         source: DatabaseError,
     },
-    /// `--with` names something that exists, but not here.
-    #[error("companion {companion} is not part of this release")]
-    NotInRelease {
-        /// As written on the command line.
-        companion: &'static str,
-    },
     /// The role may not create a schema in the database.
     #[error("role \"{role}\" may not create a schema in database \"{database}\"")]
     MayNotCreateSchema {
@@ -247,7 +241,7 @@ impl Complaint for SchemaError {
     fn exit(&self) -> Exit {
         match self {
             Self::Database(error) | Self::Script { source: error, .. } => error.exit(),
-            Self::NotInRelease { .. } | Self::Write { .. } => Exit::Usage,
+            Self::Write { .. } => Exit::Usage,
             Self::MayNotCreateSchema { .. }
             | Self::MayNotCreateRoles { .. }
             | Self::NotOwner { .. }
@@ -301,7 +295,6 @@ impl Complaint for SchemaError {
             }
             Self::Database(_)
             | Self::Script { .. }
-            | Self::NotInRelease { .. }
             | Self::Signals(_)
             | Self::WrongResult { .. }
             | Self::Write { .. } => return None,

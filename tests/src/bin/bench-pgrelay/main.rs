@@ -1,10 +1,11 @@
-//! Measures the queue: how fast it drains, how soon an action starts, what a call costs; how fast the failure bouncer sweeps, and how fast mail is
-//! sent. `tests/bench` builds and runs it.
+//! Measures the queue: how fast it drains, how soon an action starts, what a call costs; how fast the failure bouncer sweeps, how fast mail is
+//! sent, and what a view costs its writers. `tests/bench` builds and runs it.
 //!
 //! Everything is measured in one run on one throw-away server whose commits reach the disk, with release builds.
 //! Each number comes as a line of JSON on standard output, with what it is compared to and what it aims at. Machines differ, and so do
 //! hours: an aim that is not met is shown, never an error.
 
+mod auto_mv;
 mod drains;
 mod enqueue;
 mod latency;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         enqueue::names(),
         sweep::names(),
         mails::names(),
+        auto_mv::names(),
     ]
     .concat();
     let options = match Options::parse(std::env::args().skip(1), &names) {
@@ -69,5 +71,6 @@ async fn measure(options: &Options) {
     enqueue::measure(&server, options, &mut report).await;
     sweep::measure(&server, options, &mut report).await;
     mails::measure(&server, options, &mut report).await;
+    auto_mv::measure(&server, options, &mut report).await;
     report.summarise();
 }

@@ -1,0 +1,39 @@
+-- Purpose: the log row of an attempt, and the end of old ones of the same view, a few at a time.
+-- Parameters: p_log  all but its identity and times of logging; p_keep  how long rows are kept
+-- Writes: mv_refresh_log
+CREATE FUNCTION pgauto_mv._log_attempt(p_log pgauto_mv.mv_refresh_log, p_keep interval)
+RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO pgauto_mv.mv_refresh_log (auto_mv_id, mv_schema, mv_name, refresh_source, success, concurrent, note, error_message, sqlstate,
+        started_at, data_as_of, completed_at, elapsed_ms, events)
+    VALUES (
+        p_log.auto_mv_id,
+        p_log.mv_schema,
+        p_log.mv_name,
+        p_log.refresh_source,
+        p_log.success,
+        p_log.concurrent,
+        p_log.note,
+        p_log.error_message,
+        p_log.sqlstate,
+        p_log.started_at,
+        CASE WHEN p_log.success THEN p_log.data_as_of END,
+        p_log.completed_at,
+        -- The clock may have been set back meanwhile.
+        greatest(extract(epoch FROM p_log.completed_at - p_log.started_at) * 1000, 0),
+        p_log.events
+    );
+    DELETE FROM pgauto_mv.mv_refresh_log AS l
+    WHERE l.log_id IN (
+        SELECT o.log_id
+        FROM (SELECT f.log_id, f.logged_at FROM pgauto_mv.mv_refresh_log AS f
+              WHERE f.auto_mv_id = p_log.auto_mv_id ORDER BY f.log_id LIMIT 100) AS o
+        WHERE o.logged_at < clock_timestamp() - p_keep
+    );
+END
+$$;
+COMMENT ON FUNCTION pgauto_mv._log_attempt(pgauto_mv.mv_refresh_log, interval) IS 'Logs an attempt. Since 1.0.';
+REVOKE ALL ON FUNCTION pgauto_mv._log_attempt(pgauto_mv.mv_refresh_log, interval) FROM PUBLIC;
