@@ -199,7 +199,8 @@ async fn everything_in_the_schema_is_commented_and_closed_to_the_public() {
     let bare = "SELECT coalesce(string_agg(what, ' '), '') FROM (
             SELECT 'function ' || p.proname AS what FROM pg_proc AS p
             WHERE p.pronamespace = 'pgauto_mv'::regnamespace
-              AND (obj_description(p.oid, 'pg_proc') IS NULL OR has_function_privilege('public', p.oid, 'EXECUTE')
+              AND (obj_description(p.oid, 'pg_proc') IS NULL
+                   OR has_function_privilege('public', p.oid, 'EXECUTE') AND p.proname <> '_source_changed'
                    OR p.prosecdef AND p.proname <> '_source_changed'
                    AND ('search_path=pg_catalog, pg_temp' = ANY (p.proconfig)) IS NOT TRUE)
             UNION ALL

@@ -3,8 +3,8 @@
 use fleet_tests::database::Database;
 
 use crate::auto_mv_steps::{
-    claim_dispatches, database, dispatch, dispatches, last_logged, log, one_dispatch_in, pass,
-    register, state,
+    CHANGE, claim_dispatches, counted, database, dispatch, dispatches, last_logged, log,
+    one_dispatch_in, pass, register, state, upkeep,
 };
 
 /// A view whose refresh fails with the SQLSTATE in `t`, or succeeds while `t` is empty.
@@ -111,10 +111,40 @@ async fn the_log_is_kept_as_long_as_wanted() {
     let db = database().await;
     let id = failing(&db, "0, 0, p_keep_log => '1 day'").await;
     dispatch(&db, &id).await;
-    again(&db, &id).await;
+    pass(&db, 90_000.0).await;
+    db.execute("SELECT pgauto_mv.update('public.mv', p_is_active => false)")
+        .await;
+    dispatch(&db, &id).await;
     assert_eq!(
-        log(&db, &id).await.len(),
-        1,
+        log(&db, &id).await,
+        ["event failed 22000", "event skipped: inactive"]
+    );
+    upkeep(&db).await;
+    assert_eq!(
+        log(&db, &id).await,
+        ["event skipped: inactive"],
         "the first is older than a day"
     );
+    pass(&db, 90_000.0).await;
+    upkeep(&db).await;
+    assert!(
+        log(&db, &id).await.is_empty(),
+        "what was skipped is no exception"
+    );
+}
+
+#[tokio::test]
+async fn the_last_success_is_kept_however_short_the_log() {
+    let db = database().await;
+    let id = counted(&db, "0, 0, p_keep_log => '0', p_sync_after_refresh => true").await;
+    for _ in 0..2 {
+        db.execute(CHANGE).await;
+        dispatch(&db, &id).await;
+    }
+    upkeep(&db).await;
+    assert_eq!(log(&db, &id).await, ["event ok plain"]);
+    db.execute(&format!("SELECT pgauto_mv._sync_mv('{id}')"))
+        .await;
+    let asked = "SELECT cause FROM pgauto_mv.mv_sync_requests";
+    assert_eq!(db.query_one::<String>(asked, &[]).await, "event");
 }

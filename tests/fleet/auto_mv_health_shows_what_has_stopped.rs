@@ -4,7 +4,9 @@ use fleet_tests::database::Database;
 use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 
-use crate::auto_mv_steps::{claim_dispatches, counted, database, dispatch, pass, register, state};
+use crate::auto_mv_steps::{
+    claim_dispatches, counted, database, dispatch, pass, register, state, upkeep,
+};
 
 async fn reasons(db: &Database) -> String {
     db.query_one(
@@ -57,7 +59,11 @@ async fn each_reason_comes_and_goes() {
     assert_eq!(reasons(&db).await, "");
 
     db.execute("SELECT pgauto_mv.create_schedule('s', p_every => '1 hour'), pgauto_mv.assign_schedule('public.mv', 's')").await;
-    db.execute("DELETE FROM pgrelay.queue; UPDATE pgauto_mv.mv_state SET next_scheduled_at = clock_timestamp() - interval '2 min'").await;
+    db.execute("DELETE FROM pgrelay.queue").await;
+    assert_eq!(reasons(&db).await, "no_upkeep");
+    upkeep(&db).await;
+    assert_eq!(reasons(&db).await, "");
+    db.execute("DELETE FROM pgrelay.queue WHERE channel <> 'pg_auto_mv.upkeep'; UPDATE pgauto_mv.mv_state SET next_scheduled_at = clock_timestamp() - interval '2 min'").await;
     assert_eq!(reasons(&db).await, "schedule_overdue");
     assert_eq!(reconciled(&db).await, "schedule started");
     db.execute("SELECT pgauto_mv.update_schedule('s', p_enabled => false)")

@@ -5,7 +5,7 @@ use fleet_tests::postgres::{PrivateOptions, Server};
 use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 
-use crate::auto_mv_steps::{database_on, dispatch, log, register, state, until_fresh};
+use crate::auto_mv_steps::{QUEUED, database_on, dispatch, log, register, state, until_fresh};
 
 const VIEW: &str = "
     CREATE TABLE public.t (id integer PRIMARY KEY, v integer NOT NULL DEFAULT 1);
@@ -162,14 +162,7 @@ async fn a_request_makes_the_other_node_refresh_once_and_comes_not_back() {
     .await;
     assert_eq!(log(&nodes.b, &nodes.id).await, ["event ok plain"]);
     let sent = "SELECT count(*) FROM pgauto_mv.mv_sync_requests WHERE origin_node = 'b'";
-    nodes
-        .b
-        .until_equals(
-            "SELECT count(*) FROM pgrelay.queue WHERE status = 'pending'",
-            0_i64,
-            wait::SOON,
-        )
-        .await;
+    nodes.b.until_equals(QUEUED, 0_i64, wait::SOON).await;
     assert_eq!(nodes.b.query_one::<i64>(sent, &[]).await, 0);
     // The other way: a refresh that somebody wants on b reaches a.
     nodes

@@ -26,7 +26,8 @@ async fn slots(db: &Database) -> String {
                bool_and(t.next_scheduled_at IS NOT DISTINCT FROM q.run_at),
                bool_and(t.next_scheduled_at IS NULL OR t.next_scheduled_at = pgauto_mv._next_slot(v.schedule_id, clock_timestamp())),
                count(*) FILTER (WHERE q.id IS NOT NULL)
-                   = (SELECT count(*) FROM pgrelay.queue AS p WHERE p.run_at > clock_timestamp() AND p.expire_at IS NULL)
+                   = (SELECT count(*) FROM pgrelay.queue AS p WHERE p.run_at > clock_timestamp() AND p.expire_at IS NULL
+                        AND p.channel <> 'pg_auto_mv.upkeep')
         FROM pgauto_mv.materialised_views AS v
         LEFT JOIN pgauto_mv.mv_state AS t ON t.auto_mv_id = v.auto_mv_id
         LEFT JOIN pgrelay.queue AS q ON q.id = t.scheduled_queue_id AND q.status = 'pending' AND q.expire_at IS NULL";

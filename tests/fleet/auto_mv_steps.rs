@@ -163,10 +163,20 @@ pub(crate) async fn dispatches(db: &Database, id: &str) -> Vec<f64> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
+/// How many events there are but for the upkeep, which is always coming.
+pub(crate) const QUEUED: &str = "SELECT count(*) FROM pgrelay.queue WHERE status = 'pending' AND channel <> 'pg_auto_mv.upkeep'";
+
+/// An upkeep by hand.
+pub(crate) async fn upkeep(db: &Database) {
+    db.execute("SELECT pgauto_mv._upkeep()").await;
+}
+
 /// Forgets the pending dispatches, as if a Processor had claimed them for the dispatch that the test runs by hand.
 pub(crate) async fn claim_dispatches(db: &Database) {
-    db.execute("DELETE FROM pgrelay.queue WHERE status = 'pending'")
-        .await;
+    db.execute(
+        "DELETE FROM pgrelay.queue WHERE status = 'pending' AND channel <> 'pg_auto_mv.upkeep'",
+    )
+    .await;
 }
 
 /// Fails unless `dispatches()` has exactly one entry, this many seconds from now, give or take one.

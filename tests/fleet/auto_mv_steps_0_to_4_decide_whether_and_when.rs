@@ -4,7 +4,7 @@ use fleet_tests::postgres::{PrivateOptions, Server};
 use fleet_tests::wait;
 
 use crate::auto_mv_steps::{
-    CHANGE, begin_dispatch, claim_dispatches, counted, database, database_on, dispatch,
+    CHANGE, QUEUED, begin_dispatch, claim_dispatches, counted, database, database_on, dispatch,
     dispatch_sql, dispatches, held, last_logged, log, one_dispatch_in, run, slot_due, state,
 };
 
@@ -124,9 +124,7 @@ async fn a_view_that_is_not_registered_is_none_of_its_business() {
     )
     .await;
     wait::until("nothing to be queued", wait::SOON, || async {
-        db.query_one::<i64>("SELECT count(*) FROM pgrelay.queue", &[])
-            .await
-            == 0
+        db.query_one::<i64>(QUEUED, &[]).await == 0
     })
     .await;
 }

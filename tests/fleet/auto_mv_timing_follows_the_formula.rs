@@ -7,7 +7,7 @@ use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 
 use crate::auto_mv_steps::{
-    claim_dispatches, counted, database, dispatch, log, one_dispatch_in, pass, state,
+    QUEUED, claim_dispatches, counted, database, dispatch, log, one_dispatch_in, pass, state,
 };
 
 /// Moves the clock to `second` of the test.
@@ -160,10 +160,5 @@ async fn a_processor_keeps_the_times() {
     .await;
     assert_eq!(db.query_one::<i64>(early, &[]).await, 0);
     assert_eq!(log(&db, &id).await, ["event ok plain", "event ok plain"]);
-    db.until_equals(
-        "SELECT count(*) FROM pgrelay.queue WHERE status = 'pending'",
-        0_i64,
-        wait::SOON,
-    )
-    .await;
+    db.until_equals(QUEUED, 0_i64, wait::SOON).await;
 }

@@ -6,7 +6,7 @@ use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 
 use crate::auto_mv_steps::{
-    counted, database_on, dispatch, last_logged, log, register, run, until_fresh,
+    counted, database_on, dispatch, last_logged, log, register, run, until_fresh, upkeep,
 };
 
 /// What differs between versions: partitions and their triggers, the search path and the privileges of a refresh, the catalogs we read.
@@ -61,7 +61,9 @@ async fn walk(db: &Database) {
     );
 
     db.execute("SELECT pgauto_mv.unregister('public.careless_view'); ALTER TABLE public.p DETACH PARTITION public.p1").await;
-    db.execute("SELECT public.pass('61 s')").await;
+    for _ in 0..2 {
+        upkeep(db).await;
+    }
     dispatch(db, &below).await;
     until_fresh(
         db,

@@ -64,7 +64,7 @@ async fn a_bulk_load_is_one_event() {
     assert_eq!(state(&db, &id, "pending_events").await, "1");
     assert_eq!(dispatches(&db, &id).await.len(), 1);
     // By row too, where sources need it, and whatever else the transaction does.
-    db.execute("DELETE FROM pgauto_mv.mv_events; SELECT pgauto_mv.update('public.mv', p_fire_on_replica => true)").await;
+    db.execute("SELECT pgauto_mv.update('public.mv', p_fire_on_replica => true); DELETE FROM pgauto_mv.mv_events").await;
     db.execute("BEGIN; UPDATE public.t SET v = 2 WHERE id <= 20000; DELETE FROM public.t WHERE id < 10; TRUNCATE public.t; COMMIT").await;
     assert_eq!(state(&db, &id, "pending_events").await, "1");
 }
@@ -146,6 +146,7 @@ async fn hostile_settings_of_a_writer_change_nothing() {
     db.execute("SELECT pgauto_mv.update('public.mv', p_sources => '{public.u}')")
         .await;
     db.execute(EVIL).await;
+    db.execute("DELETE FROM pgauto_mv.mv_events").await;
     claim_dispatches(&db).await;
     let writer = db.connect().await;
     for settings in [

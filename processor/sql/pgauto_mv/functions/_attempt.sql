@@ -60,7 +60,8 @@ BEGIN
     IF p_execute_chained_mv THEN
         PERFORM pgauto_mv._send_children(p_state.auto_mv_id, v_log.success);
     END IF;
-    PERFORM pgauto_mv._log_attempt(v_log, v_setting.keep_log);
+    PERFORM pgauto_mv._log_attempt(v_log);
+    PERFORM pgauto_mv._send_upkeep();
 END
 $$;
 COMMENT ON FUNCTION pgauto_mv._attempt(pgauto_mv.mv_state_v, text, boolean) IS 'Refreshes a view and records what came of it. Since 1.0.';

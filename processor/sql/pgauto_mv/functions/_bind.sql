@@ -12,7 +12,10 @@ AS $$
     WHERE m.auto_mv_id = p_state.auto_mv_id
       AND (m.mv_schema, m.mv_name) IS DISTINCT FROM (p_state.mv_schema, p_state.mv_name);
     UPDATE pgauto_mv.mv_state AS s
-    SET mv_oid = p_state.mv_oid, bound_in = pgauto_mv._database_identity()
+    SET mv_oid = p_state.mv_oid,
+        bound_in = pgauto_mv._database_identity(),
+        -- Of another database: there every definition has other OIDs in it, and nothing has changed.
+        structure = CASE WHEN s.bound_in = pgauto_mv._database_identity() THEN s.structure END
     WHERE s.auto_mv_id = p_state.auto_mv_id
       AND (s.mv_oid, s.bound_in) IS DISTINCT FROM (p_state.mv_oid, pgauto_mv._database_identity());
 $$;

@@ -28,7 +28,7 @@ BEGIN
     END;
     IF v_problem IS NOT NULL THEN
         v_detail := (SELECT string_agg(format('%s = %s', j.key, j.value), ', ') FROM jsonb_each(to_jsonb(p_setting)) AS j
-                     WHERE v_problem LIKE 'p\_' || j.key || ' %');
+                     WHERE v_problem LIKE 'p!_' || j.key || ' %' ESCAPE '!');
         RAISE EXCEPTION USING ERRCODE = 'PM003', MESSAGE = v_problem, DETAIL = coalesce(v_detail, '');
     END IF;
     IF p_setting.concurrent AND p_setting.index_policy = 'error' AND pgauto_mv._no_concurrent_reason(p_mv_oid) IS NOT NULL THEN

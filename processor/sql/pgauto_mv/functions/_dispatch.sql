@@ -18,7 +18,6 @@ BEGIN
     IF NOT pgauto_mv._begin_flight(p_auto_mv_id) THEN
         RETURN;
     END IF;
-    PERFORM pgauto_mv._watch_partitions(p_auto_mv_id);
     -- Step 2: the computed state.
     SELECT v.* INTO v_state FROM pgauto_mv.mv_state_v AS v WHERE v.auto_mv_id = p_auto_mv_id;
     -- Step 3: what it is. A slot that is due names the source, whatever else is pending.

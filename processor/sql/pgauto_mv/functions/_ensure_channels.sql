@@ -23,6 +23,20 @@ BEGIN
             NULL; -- somebody else was faster
         END;
     END IF;
+    IF NOT EXISTS (SELECT FROM pgrelay.channels AS c WHERE c.channel = 'pg_auto_mv.upkeep') THEN
+        BEGIN
+            PERFORM pgrelay.register(
+                'pg_auto_mv.upkeep',
+                'SELECT pgauto_mv._upkeep()',
+                max_retries => 10,
+                concurrency_mode => 'serial',
+                node_restricted => true,
+                description => 'pg_auto_mv: notices what fires no trigger and replaces what was lost, once a minute'
+            );
+        EXCEPTION WHEN SQLSTATE 'PR002' THEN
+            NULL;
+        END;
+    END IF;
     IF NOT EXISTS (SELECT FROM pgrelay.channels AS c WHERE c.channel = 'pg_auto_mv.sync_mv') THEN
         BEGIN
             PERFORM pgrelay.register(

@@ -20,9 +20,7 @@ AS $$
             m.events,
             'pgauto_mv_' || replace(m.auto_mv_id::text, '-', '') AS prefix
         FROM pgauto_mv.materialised_views AS m
-        JOIN pgauto_mv.mv_sources AS s ON s.auto_mv_id = m.auto_mv_id
-        JOIN pg_namespace AS n ON n.nspname = s.source_schema
-        JOIN pg_class AS c ON c.relnamespace = n.oid AND c.relname = s.source_name AND c.relkind IN ('r', 'p')
+        CROSS JOIN LATERAL pgauto_mv._sources(m.auto_mv_id) AS c
         WHERE m.auto_mv_id = p_auto_mv_id
     )
     SELECT t.oid, t.prefix || '_change', e.type::smallint, t.enabled

@@ -12,7 +12,7 @@ DECLARE
 BEGIN
     IF v_parent IS NULL THEN
         RAISE NOTICE USING MESSAGE = format('materialised view %s is read and not registered', p_parent::regclass),
-            HINT = 'Register it and chain this one to it, or give this one a schedule.';
+            HINT = 'Register it, and this one follows it; or give this one a schedule.';
         RETURN;
     END IF;
     PERFORM pgauto_mv._link(v_parent, p_child_id, false);

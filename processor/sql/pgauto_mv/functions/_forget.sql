@@ -9,9 +9,9 @@ SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '5s'
 AS $$
 BEGIN
-    -- Events first: the kill of a slot dispatches a view that is pending.
-    DELETE FROM pgauto_mv.mv_events AS e WHERE e.auto_mv_id = p_auto_mv_id;
+    -- First of all what a dispatch holds until it ends, the row that all of them take first: the two would wait for each other otherwise.
     PERFORM pgauto_mv._queue_slot(p_auto_mv_id, NULL);
+    DELETE FROM pgauto_mv.mv_events AS e WHERE e.auto_mv_id = p_auto_mv_id;
     DELETE FROM pgauto_mv.mv_truncate_signals AS t WHERE t.auto_mv_id = p_auto_mv_id;
     DELETE FROM pgauto_mv.mv_chain AS c WHERE p_auto_mv_id IN (c.parent_id, c.child_id);
     DELETE FROM pgauto_mv.mv_sources AS s WHERE s.auto_mv_id = p_auto_mv_id;

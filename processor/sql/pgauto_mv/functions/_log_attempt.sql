@@ -1,7 +1,7 @@
--- Purpose: the log row of an attempt, and the end of old ones of the same view, a few at a time.
--- Parameters: p_log  all but its identity and times of logging; p_keep  how long rows are kept
+-- Purpose: the log row of an attempt.
+-- Parameters: p_log  all but its identity and times of logging
 -- Writes: mv_refresh_log
-CREATE FUNCTION pgauto_mv._log_attempt(p_log pgauto_mv.mv_refresh_log, p_keep interval)
+CREATE FUNCTION pgauto_mv._log_attempt(p_log pgauto_mv.mv_refresh_log)
 RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -26,14 +26,7 @@ BEGIN
         greatest(extract(epoch FROM p_log.completed_at - p_log.started_at) * 1000, 0),
         p_log.events
     );
-    DELETE FROM pgauto_mv.mv_refresh_log AS l
-    WHERE l.log_id IN (
-        SELECT o.log_id
-        FROM (SELECT f.log_id, f.logged_at FROM pgauto_mv.mv_refresh_log AS f
-              WHERE f.auto_mv_id = p_log.auto_mv_id ORDER BY f.log_id LIMIT 100) AS o
-        WHERE o.logged_at < clock_timestamp() - p_keep
-    );
 END
 $$;
-COMMENT ON FUNCTION pgauto_mv._log_attempt(pgauto_mv.mv_refresh_log, interval) IS 'Logs an attempt. Since 1.0.';
-REVOKE ALL ON FUNCTION pgauto_mv._log_attempt(pgauto_mv.mv_refresh_log, interval) FROM PUBLIC;
+COMMENT ON FUNCTION pgauto_mv._log_attempt(pgauto_mv.mv_refresh_log) IS 'Logs an attempt. Since 1.0.';
+REVOKE ALL ON FUNCTION pgauto_mv._log_attempt(pgauto_mv.mv_refresh_log) FROM PUBLIC;

@@ -1,14 +1,12 @@
 -- Purpose: what a request of another node does here, when replication brings it: an event and a dispatch. A failure is a WARNING: an error would
 --          stop the replication. Requests are ignored where this node knows for itself: it sees the changes (fire_on_replica), or keeps the schedule.
--- Reads: materialised_views, mv_state   Writes: mv_sync_requests (old ones), mv_events, pgrelay.queue
+-- Reads: materialised_views, mv_state   Writes: mv_events, pgrelay.queue
 CREATE FUNCTION pgauto_mv._on_sync_request()
 RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    -- By now every node that is still wanted has them.
-    DELETE FROM pgauto_mv.mv_sync_requests AS r WHERE r.requested_at < clock_timestamp() - interval '1 day';
     IF NEW.origin_node = pgrelay.node_name() OR NOT EXISTS (
         SELECT
         FROM pgauto_mv.materialised_views AS m

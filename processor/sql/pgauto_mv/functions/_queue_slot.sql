@@ -1,5 +1,6 @@
--- Purpose: the event for the next slot of a view takes the place of the one there was. That one may be the twin that was to serve a deferral,
---          so a pending view gets a plain dispatch when it is killed. The event that is running itself is not killed: it ends as done.
+-- Purpose: the event for the next slot of a view takes the place of the one there was. That one may be the twin that serves a deferral, on which a writer
+--          relies who has not committed and cannot be seen, so a plain dispatch follows every kill. The event that is running itself is not
+--          killed: it ends as done.
 -- Parameters: p_auto_mv_id; p_slot  NULL: there is no next slot
 -- Raises: 55P03 when a refresh holds the state for over five seconds
 -- Writes: mv_state, pgrelay.queue
@@ -23,8 +24,7 @@ BEGIN
     VALUES (p_auto_mv_id, p_slot, v_new)
     ON CONFLICT (auto_mv_id) DO UPDATE
     SET next_scheduled_at = excluded.next_scheduled_at, scheduled_queue_id = excluded.scheduled_queue_id;
-    IF v_old IS NOT NULL AND v_old::text <> v_running AND pgrelay.kill(v_old)
-       AND EXISTS (SELECT FROM pgauto_mv.mv_events AS e WHERE e.auto_mv_id = p_auto_mv_id) THEN
+    IF v_old IS NOT NULL AND v_old::text <> v_running AND pgrelay.kill(v_old) THEN
         PERFORM pgauto_mv._send(p_auto_mv_id);
     END IF;
 END

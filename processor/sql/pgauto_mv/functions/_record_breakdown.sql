@@ -24,7 +24,9 @@ BEGIN
         FROM pgauto_mv.materialised_views AS m
         WHERE m.auto_mv_id = p_auto_mv_id;
         UPDATE pgauto_mv.mv_state AS s
-        SET retry_at = clock_timestamp() + interval '1 minute',
+        -- Of a view that is not pending it would stay, and the next change would not wait for its lag.
+        SET retry_at = CASE WHEN EXISTS (SELECT FROM pgauto_mv.mv_events AS e WHERE e.auto_mv_id = p_auto_mv_id)
+                            THEN clock_timestamp() + interval '1 minute' END,
             deferred_until = NULL,
             failing_since = coalesce(s.failing_since, clock_timestamp()),
             last_error = p_message

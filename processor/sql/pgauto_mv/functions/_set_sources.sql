@@ -2,7 +2,7 @@
 -- Parameters: p_auto_mv_id; p_mv_oid; p_sources  NULL: derived from the definition
 --             p_chain  registered materialised views among the sources become parents in the chain. Only at registration: later links are the user's
 -- Raises: PM003, PM005, PM006
--- Writes: mv_sources, mv_chain
+-- Writes: mv_sources, mv_chain, mv_state
 CREATE FUNCTION pgauto_mv._set_sources(p_auto_mv_id uuid, p_mv_oid oid, p_sources regclass[], p_chain boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -31,6 +31,9 @@ BEGIN
         WHERE c.oid = v_source
         ON CONFLICT DO NOTHING;
     END LOOP;
+    UPDATE pgauto_mv.mv_state AS s
+    SET structure = pgauto_mv._structure(p_auto_mv_id, p_mv_oid)
+    WHERE s.auto_mv_id = p_auto_mv_id AND s.structure IS DISTINCT FROM pgauto_mv._structure(p_auto_mv_id, p_mv_oid);
 END
 $$;
 COMMENT ON FUNCTION pgauto_mv._set_sources(uuid, oid, regclass[], boolean) IS 'Writes down the sources of a view. Since 1.0.';

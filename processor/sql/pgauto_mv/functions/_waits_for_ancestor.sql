@@ -1,6 +1,6 @@
 -- Purpose: the child of a diamond is refreshed once, after all its parents. A dispatch that is pending by its chain alone waits while an ancestor still
 --          has a chain event that is no younger than its own first one: one of the same wave, which is running or about to. Later waves do not count,
---          so a busy ancestor starves nobody; nor does an ancestor that cannot run now.
+--          so a busy ancestor starves nobody; nor does one that cannot run now, or has been due for a minute and only skips.
 -- Parameters: p_state
 -- Returns: true or false
 -- Reads: mv_chain, mv_events, mv_state_v
@@ -25,6 +25,7 @@ AS $$
           AND NOT v.suspended
           AND v.retry_at IS NULL
           AND v.refresh_due_at <= clock_timestamp() + interval '1 minute'
+          AND (v.refresh_due_at > clock_timestamp() - interval '1 minute' OR v.refresh_in_progress)
           AND EXISTS (
               SELECT FROM pgauto_mv.mv_events AS e
               WHERE e.auto_mv_id = a.id AND e.source = 'chain' AND e.event_at <= p_state.first_event_at

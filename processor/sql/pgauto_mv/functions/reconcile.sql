@@ -33,6 +33,7 @@ BEGIN
             RETURN NEXT;
         END IF;
     END LOOP;
+    PERFORM pgauto_mv._send_upkeep();
 END
 $$;
 COMMENT ON FUNCTION pgauto_mv.reconcile() IS 'Puts everything back as the registry wants it, and tells what it did. Since 1.0.';

@@ -19,7 +19,7 @@
 -- Returns: auto_mv_id
 -- Raises: PM002 registered already, PM003 bad argument, PM005 cannot be watched or refreshed so, PM006 a privilege is lacking,
 --         55P03 a source stays locked
--- Writes: materialised_views, mv_sources, mv_chain, mv_state, pgrelay.channels; triggers on the sources
+-- Writes: materialised_views, mv_sources, mv_chain, mv_state, pgrelay.channels, pgrelay.queue; triggers on the sources
 CREATE FUNCTION pgauto_mv.register(
     p_mv                 regclass,
     p_refresh_lag        integer  DEFAULT 5,
@@ -79,14 +79,13 @@ BEGIN
     INSERT INTO pgauto_mv.materialised_views SELECT v_new.*;
     INSERT INTO pgauto_mv.mv_state (auto_mv_id, mv_oid, bound_in) VALUES (v_new.auto_mv_id, p_mv, pgauto_mv._database_identity());
     PERFORM pgauto_mv._set_sources(v_new.auto_mv_id, p_mv, p_sources, p_chain => true);
+    PERFORM pgauto_mv._adopt_children(v_new.auto_mv_id, p_mv);
     PERFORM pgauto_mv._sync_triggers(v_new.auto_mv_id);
     IF p_refresh_now THEN
         INSERT INTO pgauto_mv.mv_events (auto_mv_id, source) VALUES (v_new.auto_mv_id, 'direct');
-    END IF;
-    -- Where a source is partitioned, the first look is also the beginning of those that follow every minute.
-    IF p_refresh_now OR pgauto_mv._partitions(v_new.auto_mv_id) IS NOT NULL THEN
         PERFORM pgauto_mv._send(v_new.auto_mv_id);
     END IF;
+    PERFORM pgauto_mv._send_upkeep();
     RETURN v_new.auto_mv_id;
 END
 $$;

@@ -2,7 +2,7 @@
 -- Parameters: p_mv, then the settings of register(); p_is_active  false stops refreshes and keeps events and schedule, true starts both again;
 --             p_derive_sources  true goes back from given sources to those of the definition
 -- Raises: PM001 not registered, PM003, PM005, PM006 as register(), 55P03 the view or a source stays locked for over five seconds
--- Writes: materialised_views, mv_sources, mv_state, pgrelay.queue; triggers on the sources
+-- Writes: materialised_views, mv_sources, mv_state, mv_events, pgrelay.queue; triggers on the sources
 CREATE FUNCTION pgauto_mv.update(
     p_mv                 regclass,
     p_refresh_lag        integer  DEFAULT NULL,
@@ -61,7 +61,10 @@ BEGIN
     IF p_sources IS NOT NULL OR p_derive_sources THEN
         PERFORM pgauto_mv._set_sources(v_new.auto_mv_id, p_mv, p_sources, p_chain => false);
     END IF;
-    PERFORM pgauto_mv._sync_triggers(v_new.auto_mv_id);
+    IF pgauto_mv._sync_triggers(v_new.auto_mv_id) > 0 THEN
+        -- What has changed in a source that comes in now is not known.
+        INSERT INTO pgauto_mv.mv_events (auto_mv_id) VALUES (v_new.auto_mv_id);
+    END IF;
     IF v_new.is_active AND NOT v_before.is_active THEN
         PERFORM pgauto_mv._advance_schedule(v_new.auto_mv_id);
     END IF;

@@ -16,7 +16,7 @@ CREATE TABLE pgauto_mv.mv_state (
     last_scheduled_at      timestamptz,
     scheduled_queue_id     bigint,
     deferred_until         timestamptz,
-    partitions             text,
+    structure              text,
     CONSTRAINT mv_state_pkey PRIMARY KEY (auto_mv_id)
 ) WITH (
     fillfactor = 50,
@@ -39,6 +39,6 @@ COMMENT ON COLUMN pgauto_mv.mv_state.next_scheduled_at IS 'Next slot of the sche
 COMMENT ON COLUMN pgauto_mv.mv_state.last_scheduled_at IS 'Last slot that was served; none at or before it is served again.';
 COMMENT ON COLUMN pgauto_mv.mv_state.scheduled_queue_id IS 'The event of pgrelay.queue for the next slot.';
 COMMENT ON COLUMN pgauto_mv.mv_state.deferred_until IS 'The dispatch that the last one has left behind is due then; writers rely on it, see _source_changed().';
-COMMENT ON COLUMN pgauto_mv.mv_state.partitions IS 'Fingerprint of the partitions below the sources when they were last looked at; NULL: none is partitioned.';
+COMMENT ON COLUMN pgauto_mv.mv_state.structure IS 'Fingerprint of definitions, sources and partitions when they were last looked at, see _structure(); NULL: not yet.';
 REVOKE ALL ON TABLE pgauto_mv.mv_state FROM PUBLIC;
 GRANT SELECT ON TABLE pgauto_mv.mv_state TO pgauto_mv_monitor;

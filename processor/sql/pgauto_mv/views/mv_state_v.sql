@@ -19,8 +19,8 @@ SELECT
     NOT m.is_active AS inactive,
     c.oid IS NULL AS mv_missing,
     coalesce(c.relispopulated, false) AS ispopulated,
-    e.pending_events > 0 AS is_pending,
-    e.pending_events,
+    e.pending_events IS NOT NULL AS is_pending,
+    coalesce(e.pending_events, 0) AS pending_events,
     e.first_event_at,
     e.latest_event_at,
     e.direct_refresh_at,
@@ -30,7 +30,7 @@ SELECT
     t.latest_refresh_time,
     t.due_at,
     t.cooldown_until,
-    CASE WHEN e.pending_events > 0 THEN greatest(
+    CASE WHEN e.pending_events IS NOT NULL THEN greatest(
         t.cooldown_until,
         CASE WHEN e.direct_refresh_at IS NULL THEN coalesce(s.retry_at, t.due_at) ELSE t.due_at END
     ) END AS refresh_due_at,
@@ -62,16 +62,17 @@ LEFT JOIN LATERAL (
 ) AS b ON true
 LEFT JOIN pg_class AS c ON c.oid = b.mv_oid
 LEFT JOIN pg_namespace AS n ON n.oid = c.relnamespace
-CROSS JOIN LATERAL (
+LEFT JOIN (
     SELECT
+        x.auto_mv_id,
         count(*) AS pending_events,
         min(x.event_at) AS first_event_at,
         max(x.event_at) AS latest_event_at,
         min(x.event_at) FILTER (WHERE x.source = 'direct') AS direct_refresh_at,
-        coalesce(bool_or(x.source = 'chain'), false) AS chained
+        bool_or(x.source = 'chain') AS chained
     FROM pgauto_mv.mv_events AS x
-    WHERE x.auto_mv_id = m.auto_mv_id
-) AS e
+    GROUP BY x.auto_mv_id
+) AS e ON e.auto_mv_id = m.auto_mv_id
 CROSS JOIN LATERAL (
     SELECT
         l.max_refresh_time,

@@ -25,7 +25,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PM003', MESSAGE = format('cron nickname %L is not known', v_cron), DETAIL = format('cron = %L', p_cron),
             HINT = 'Known are @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually; for a fixed interval give p_every.';
     END IF;
-    v_texts := regexp_split_to_array(v_cron, '[ \t\r\n]+');
+    v_texts := regexp_split_to_array(v_cron, E'[ \t\r\n]+');
     IF v_cron = '' OR cardinality(v_texts) <> 5 THEN
         RAISE EXCEPTION USING ERRCODE = 'PM003',
             MESSAGE = format('a cron expression has five fields, not %s', CASE WHEN v_cron = '' THEN 0 ELSE cardinality(v_texts) END),
@@ -38,7 +38,7 @@ BEGIN
     v_fields.months := pgauto_mv._parse_cron_field('month', v_texts[4]);
     v_fields.weekdays := pgauto_mv._parse_cron_field('day of week', v_texts[5]);
     v_fields.both_days := v_texts[3] ~ '[*?]' OR v_texts[5] ~ '[*?]';
-    v_fields.wildcard := v_texts[1] || ',' || v_texts[2] ~ '\*|(^|,)[0-9]+/';
+    v_fields.wildcard := v_texts[1] || ',' || v_texts[2] ~ '[*]|(^|,)[0-9]+/';
     IF pgauto_mv._next_day(v_fields, date '2000-01-01') IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'PM003', MESSAGE = format('no day is ever %L in the last three fields of a cron expression', array_to_string(v_texts[3:5], ' ')),
             DETAIL = format('cron = %L', p_cron),

@@ -8,7 +8,7 @@ RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE SECURITY INVOKER
 AS $$
 DECLARE
-    v_match text[] := regexp_match(p_part, '^(\*|\?|[^-/*?]+)(?:-([^-/*?]+))?(?:/([^-/*?]+))?$');
+    v_match text[] := regexp_match(p_part, '^([*]|[?]|[^-/*?]+)(?:-([^-/*?]+))?(?:/([^-/*?]+))?$');
     v_low   integer := CASE WHEN p_field IN ('day of month', 'month') THEN 1 ELSE 0 END;
     v_high  integer := CASE p_field WHEN 'minute' THEN 59 WHEN 'hour' THEN 23 WHEN 'day of month' THEN 31 WHEN 'month' THEN 12 ELSE 6 END;
     v_first integer;
