@@ -2,7 +2,7 @@
 --          The view is pending then, and its sources are derived anew. A view on which nobody has looked yet is only looked at.
 -- Parameters: p_state
 -- Raises: nothing: sources that cannot be watched are a WARNING, and shown by health
--- Writes: mv_sources, mv_state, mv_events, pgrelay.queue
+-- Writes: materialised_views, mv_sources, mv_state, mv_events, pgrelay.queue
 CREATE FUNCTION pgauto_mv._follow_structure(p_state pgauto_mv.mv_state_v)
 RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -13,13 +13,15 @@ DECLARE
     v_before text;
 BEGIN
     -- Whoever refreshes it holds this row: the next look will do.
-    SELECT s.structure INTO v_before
-    FROM pgauto_mv.mv_state AS s
+    PERFORM FROM pgauto_mv.mv_state AS s
     WHERE s.auto_mv_id = p_state.auto_mv_id AND s.structure IS DISTINCT FROM v_now
     FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN;
     END IF;
+    -- In a restored database this takes the fingerprint of the old one away.
+    PERFORM pgauto_mv._bind(p_state);
+    v_before := (SELECT s.structure FROM pgauto_mv.mv_state AS s WHERE s.auto_mv_id = p_state.auto_mv_id);
     UPDATE pgauto_mv.mv_state AS s SET structure = v_now WHERE s.auto_mv_id = p_state.auto_mv_id;
     IF v_before IS NULL THEN
         RETURN;

@@ -18,7 +18,7 @@ BEGIN
     ) THEN
         -- The event of a slot was removed, or has just been served by a dispatch that is not visible yet: the row is free then, and the slot another.
         PERFORM FROM pgauto_mv.mv_state AS s
-        WHERE s.auto_mv_id = p_state.auto_mv_id AND s.scheduled_queue_id = p_state.scheduled_queue_id
+        WHERE s.auto_mv_id = p_state.auto_mv_id AND s.scheduled_queue_id IS NOT DISTINCT FROM p_state.scheduled_queue_id
         FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
             PERFORM pgauto_mv._queue_slot(p_state.auto_mv_id, p_state.next_scheduled_at);
