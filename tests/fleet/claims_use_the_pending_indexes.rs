@@ -65,12 +65,12 @@ const STATEMENTS: &[(&str, &str, &[&str])] = &[
     ),
     (
         "due_lanes_notify",
-        include_str!("../../processor/src/engine/sql/due_lanes_notify.sql"),
+        include_str!("../../processor/src/engine/sql/due_lanes.sql"),
         &["queue_lane_due_notify"],
     ),
     (
         "next_lanes_notify",
-        include_str!("../../processor/src/engine/sql/next_lanes_notify.sql"),
+        include_str!("../../processor/src/engine/sql/next_lanes.sql"),
         &["queue_lane_notify"],
     ),
 ];
@@ -104,7 +104,12 @@ async fn check_plans(db: &Database, statistics: &str) {
         .expect("the engine's own settings");
     let mut problems = Vec::new();
     for (name, sql, indexes) in STATEMENTS {
-        let plan = plan_of(&session, name, sql).await;
+        let pool = if name.ends_with("_notify") {
+            "notify"
+        } else {
+            "sql"
+        };
+        let plan = plan_of(&session, name, &sql.replace("{action_type}", pool)).await;
         let mut used = Vec::new();
         inspect(&plan, name, &mut used, &mut problems);
         used.sort_unstable();

@@ -3,7 +3,7 @@
 use tokio_postgres::{Client, Statement};
 
 macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident = $($file:literal)+),+ $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident = $($file:literal)+ $(for $action_type:literal)?),+ $(,)?) => {
         /// The Processor's statements, prepared once for each session.
         #[derive(Debug)]
         pub struct Statements {
@@ -13,7 +13,12 @@ macro_rules! statements {
         impl Statements {
             pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
                 Ok(Self {
-                    $($name: client.prepare(concat!($(include_str!(concat!("sql/", $file))),+)).await?,)+
+                    $($name: {
+                        let text = concat!($(include_str!(concat!("sql/", $file))),+);
+                        // A literal, not a parameter: the planner must know which partial index it may take.
+                        $(let text = &text.replace("{action_type}", $action_type);)?
+                        client.prepare(text).await?
+                    },)+
                 })
             }
         }
@@ -26,7 +31,7 @@ statements! {
     /// The database's time.
     now = "now.sql",
     /// Time until the next event.
-    next_due = "next_due.sql",
+    next_due = "next_due.sql" for "sql",
     /// Named events.
     claim_ids = "claim_ids.sql" "claimed.sql",
     /// Slot of a lane.
@@ -34,9 +39,9 @@ statements! {
     /// Head of a lane.
     claim_head = "claim_head.sql" "claimed.sql",
     /// Lanes of the first due events.
-    due_lanes = "due_lanes.sql",
+    due_lanes = "due_lanes.sql" for "sql",
     /// Further lanes.
-    next_lanes = "next_lanes.sql",
+    next_lanes = "next_lanes.sql" for "sql",
     /// Events marked by a crash.
     suspects = "suspects.sql",
     /// Twins of the events about to run.
@@ -56,11 +61,11 @@ statements! {
     /// The event whose claim lock was taken.
     claim_notify = "claim_notify.sql" "claimed.sql",
     /// Lanes of the first due events of the notify pool.
-    due_lanes_notify = "due_lanes_notify.sql",
+    due_lanes_notify = "due_lanes.sql" for "notify",
     /// Time until the next event of the notify pool.
-    next_due_notify = "next_due_notify.sql",
+    next_due_notify = "next_due.sql" for "notify",
     /// Further lanes of the notify pool.
-    next_lanes_notify = "next_lanes_notify.sql",
+    next_lanes_notify = "next_lanes.sql" for "notify",
     /// Row lock of a notify event at settlement.
     lock_notify = "lock_notify.sql",
 }

@@ -5,7 +5,7 @@ FROM (
     SELECT q.lane, q.run_at, q.id
     FROM pgrelay.queue AS q
     WHERE q.status = 'pending'
-      AND q.action_type = 'sql'
+      AND q.action_type = '{action_type}'
       AND q.lane IS NOT NULL
       AND q.run_at <= statement_timestamp()
       AND (q.node IS NULL OR q.node = $1)

@@ -1,11 +1,11 @@
--- Milliseconds until the next event of the sql pool is due, if that is within two seconds; NULL otherwise.
+-- Milliseconds until the next event of the pool is due, if that is within two seconds; NULL otherwise.
 SELECT (extract(epoch FROM min(d.run_at) - clock_timestamp()) * 1000)::double precision
 FROM (
     (
         SELECT q.run_at
         FROM pgrelay.queue AS q
         WHERE q.status = 'pending'
-          AND q.action_type = 'sql'
+          AND q.action_type = '{action_type}'
           AND q.lane IS NULL
           AND q.run_at > statement_timestamp()
           AND q.run_at < statement_timestamp() + interval '2 seconds'
@@ -17,7 +17,7 @@ FROM (
         SELECT q.run_at
         FROM pgrelay.queue AS q
         WHERE q.status = 'pending'
-          AND q.action_type = 'sql'
+          AND q.action_type = '{action_type}'
           AND q.lane IS NOT NULL
           AND q.run_at > statement_timestamp()
           AND q.run_at < statement_timestamp() + interval '2 seconds'

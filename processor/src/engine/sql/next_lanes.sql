@@ -5,7 +5,7 @@ WITH RECURSIVE lanes AS (
     (
         SELECT q.lane, q.run_at, q.node, 1 AS place
         FROM pgrelay.queue AS q
-        WHERE q.status = 'pending' AND q.action_type = 'sql' AND q.lane IS NOT NULL AND q.lane > $1
+        WHERE q.status = 'pending' AND q.action_type = '{action_type}' AND q.lane IS NOT NULL AND q.lane > $1
         ORDER BY q.lane, q.run_at, q.id
         LIMIT 1
     )
@@ -15,7 +15,7 @@ WITH RECURSIVE lanes AS (
     CROSS JOIN LATERAL (
         SELECT q.lane, q.run_at, q.node
         FROM pgrelay.queue AS q
-        WHERE q.status = 'pending' AND q.action_type = 'sql' AND q.lane IS NOT NULL AND q.lane > l.lane
+        WHERE q.status = 'pending' AND q.action_type = '{action_type}' AND q.lane IS NOT NULL AND q.lane > l.lane
         ORDER BY q.lane, q.run_at, q.id
         LIMIT 1
     ) AS n
