@@ -229,6 +229,26 @@ async fn and_an_id_that_may_be_absent_is_warned_of() {
     );
 }
 
+#[tokio::test]
+async fn and_rules_are_refused() {
+    let db = Database::empty().await;
+    db.execute(
+        "CREATE SCHEMA pepsi; CREATE TABLE pepsi.ingress (id bigint PRIMARY KEY, stage text, status text);
+         CREATE TABLE pepsi.seen (id bigint);
+         CREATE RULE note AS ON UPDATE TO pepsi.ingress DO ALSO INSERT INTO pepsi.seen VALUES (NEW.id);
+         INSERT INTO pepsi.ingress VALUES (1, 'relay', 'failed')",
+    )
+    .await;
+    let builder = || bouncer::builder(&db).set_in("pepsi-postgres", "USER", db.endpoint().user());
+    let once = builder().arg("--once").run().await;
+    assert_eq!(once.code, 76, "{once}");
+    assert!(once.stderr.contains("rewrites UPDATE"), "{once}");
+    db.execute("ALTER TABLE pepsi.ingress DISABLE RULE note")
+        .await;
+    let once = builder().arg("--once").run().await;
+    assert_eq!(once.code, 0, "{once}");
+}
+
 /// The planner is bound only to an index that holds what is stuck, by id.
 #[tokio::test]
 async fn and_not_every_index_is_one_of_stuck_messages() {

@@ -1,4 +1,4 @@
-//! What the bouncer works with, but not well; and how far the planner is trusted to find what is stuck.
+//! What the bouncer works with, but not well, or not at all; and how far the planner is trusted to find what is stuck.
 
 use crate::cli::States;
 use shared::finding::Finding;
@@ -24,7 +24,8 @@ pub(super) async fn look(
         .query_one(include_str!("../sql/surroundings.sql"), &[&table, &states])
         .await
         .map_err(DatabaseError::statement("looking at triggers and indexes"))?;
-    let [trigger, guided, served, policies, nullable] = [0, 1, 2, 3, 4].map(|index| row.get(index));
+    let [trigger, guided, served, policies, nullable, rules] =
+        [0, 1, 2, 3, 4, 5].map(|index| row.get(index));
     if guided {
         client
             .batch_execute(GUIDED)
@@ -36,6 +37,7 @@ pub(super) async fn look(
         (!served).then(no_index),
         policies.then(row_security),
         nullable.then(no_key),
+        rules.then(rewritten),
     ]
     .into_iter()
     .flatten()
@@ -64,6 +66,15 @@ fn row_security() -> Finding {
         "row level security is in force for this role: rows that its policies hide are never bounced",
     )
     .hint("let a policy show it every row, or give it BYPASSRLS")
+}
+
+/// A moved message is what UPDATE … RETURNING says; with a rule in place it says nothing, or something else.
+fn rewritten() -> Finding {
+    Finding::blocking(
+        "bounce:rules",
+        "a rule of pepsi.ingress rewrites UPDATE: nobody could tell what has been moved",
+    )
+    .hint("make it a trigger, or ALTER TABLE pepsi.ingress DISABLE RULE")
 }
 
 fn no_key() -> Finding {

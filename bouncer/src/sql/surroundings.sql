@@ -1,5 +1,5 @@
--- What makes the bouncer slow or blind without keeping it from working: no trigger that wakes it, no index that leads to stuck messages,
--- policies that hide rows, rows that may have no id. $2 are the states, as literals. The first answer about indexes is whether one holds
+-- What makes the bouncer slow or blind: no trigger that wakes it, no index that leads to stuck messages, policies that hide rows, rows that
+-- may have no id; and what keeps it from working, a rule that has something else done in place of an UPDATE or besides. $2 are the states, as literals. The first answer about indexes is whether one holds
 -- stuck messages by id: a partial one whose condition is about status alone and names every state. The second is whether one
 -- serves at all: that, or one that begins with status.
 WITH indexes AS (
@@ -35,4 +35,8 @@ SELECT EXISTS (
        EXISTS (
            SELECT FROM pg_catalog.pg_attribute AS a
            WHERE a.attrelid = $1::oid AND a.attname = 'id' AND NOT a.attnotnull
+       ),
+       EXISTS (
+           SELECT FROM pg_catalog.pg_rewrite AS r
+           WHERE r.ev_class = $1::oid AND r.ev_type = '2' AND r.ev_enabled IN ('O', 'A')
        )
