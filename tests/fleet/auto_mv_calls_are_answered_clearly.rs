@@ -253,3 +253,24 @@ async fn an_installer_who_is_no_superuser_says_what_is_lacking() {
     ))
     .await;
 }
+
+#[tokio::test]
+async fn a_view_that_depends_on_the_clock_is_warned_of() {
+    let db = database().await;
+    db.execute(
+        "CREATE TABLE public.t (id integer, at timestamptz, know text);
+         CREATE VIEW public.recent AS SELECT id FROM public.t WHERE at > now() - interval '1 day';
+         CREATE MATERIALIZED VIEW public.plain AS SELECT know AS \"now\" FROM public.t;
+         CREATE MATERIALIZED VIEW public.behind AS SELECT count(*) AS n FROM public.recent;
+         CREATE MATERIALIZED VIEW public.today AS SELECT count(*) AS n FROM public.t WHERE at >= current_date",
+    )
+    .await;
+    for (view, warned) in [("plain", false), ("behind", true), ("today", true)] {
+        let warnings = db
+            .warnings(&format!("SELECT pgauto_mv.register('public.{view}')"))
+            .await;
+        let expected =
+            format!("public.{view} depends on the current time and goes stale without a write");
+        assert_eq!(warnings.contains(&expected), warned, "{view}: {warnings:?}");
+    }
+}

@@ -7,7 +7,7 @@ use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 
 use crate::auto_mv_steps::{
-    begin_dispatch, counted, database, dispatch, held, last_logged, log, register, state,
+    begin_dispatch, counted, database, dispatch, held, last_logged, log, pass, register, state,
     until_fresh,
 };
 use crate::steps::refusal;
@@ -162,4 +162,64 @@ async fn two_processors_refresh_opposite_chains_without_a_deadlock() {
     .await;
     let failures = "SELECT count(*) FROM pgauto_mv.mv_refresh_log WHERE NOT success";
     assert_eq!(db.query_one::<i64>(failures, &[]).await, 0);
+}
+
+#[tokio::test]
+async fn a_child_that_was_there_first_follows_a_parent_registered_later() {
+    let db = database().await;
+    db.execute(
+        "CREATE TABLE public.t (id integer);
+         CREATE MATERIALIZED VIEW public.top AS SELECT count(*) AS n FROM public.t;
+         CREATE MATERIALIZED VIEW public.bottom AS SELECT n FROM public.top",
+    )
+    .await;
+    let bottom = register(&db, "public.bottom", "0, 0").await;
+    let reason = format!(
+        "SELECT count(*) FROM pgauto_mv.health WHERE auto_mv_id = '{bottom}' AND reason = 'parent_unchained'"
+    );
+    assert_eq!(db.query_one::<i64>(&reason, &[]).await, 1);
+    let top = register(&db, "public.top", "0, 0").await;
+    assert_eq!(db.query_one::<i64>(&reason, &[]).await, 0);
+    db.execute("INSERT INTO public.t VALUES (1)").await;
+    dispatch(&db, &top).await;
+    dispatch(&db, &bottom).await;
+    assert_eq!(last_logged(&db, &bottom).await, "chain ok plain");
+    assert_eq!(
+        db.query_one::<i64>("SELECT n FROM public.bottom", &[])
+            .await,
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_parent_that_only_skips_is_waited_for_no_longer_than_a_minute() {
+    let db = database().await;
+    db.execute(
+        "CREATE TABLE public.t (id integer);
+         CREATE MATERIALIZED VIEW public.top AS SELECT count(*) AS n FROM public.t;
+         CREATE MATERIALIZED VIEW public.side AS SELECT n FROM public.top;
+         CREATE MATERIALIZED VIEW public.bottom AS SELECT s.n FROM public.side AS s, public.top AS t",
+    )
+    .await;
+    let top = register(&db, "public.top", "0, 0").await;
+    // It can only skip: there is no unique index.
+    let side = register(
+        &db,
+        "public.side",
+        "0, 0, p_concurrent => true, p_index_policy => 'skip'",
+    )
+    .await;
+    let bottom = register(&db, "public.bottom", "0, 0").await;
+    db.execute("INSERT INTO public.t VALUES (1)").await;
+    dispatch(&db, &top).await;
+    dispatch(&db, &side).await;
+    assert_eq!(
+        last_logged(&db, &side).await,
+        "chain skipped: no_unique_index"
+    );
+    dispatch(&db, &bottom).await;
+    assert_eq!(last_logged(&db, &bottom).await, "", "it waits for side");
+    pass(&db, 61.0).await;
+    dispatch(&db, &bottom).await;
+    assert_eq!(last_logged(&db, &bottom).await, "chain ok plain");
 }

@@ -5,7 +5,7 @@ use fleet_tests::wait;
 
 use crate::auto_mv_steps::{
     begin_dispatch, claim_dispatches, counted, database, dispatch, dispatch_sql, held, last_logged,
-    log, one_dispatch_in, register, run, state,
+    log, one_dispatch_in, pass, register, run, slot_due, state,
 };
 
 /// A failed attempt is logged with this SQLSTATE, and the next one is a minute away.
@@ -188,4 +188,23 @@ async fn a_breakdown_of_the_bookkeeping_is_logged_and_repeated() {
     db.execute("ALTER TABLE pgauto_mv.mv_state DROP CONSTRAINT broken; SELECT pgauto_mv.refresh('public.mv')").await;
     dispatch(&db, &id).await;
     assert_eq!(last_logged(&db, &id).await, "direct ok plain");
+}
+
+/// The slot is taken again in a minute; a change that comes meanwhile waits for its lag and for nothing else.
+#[tokio::test]
+async fn and_a_broken_slot_hastens_no_later_change() {
+    let db = database().await;
+    let id = counted(&db, "p_refresh_lag => 30, p_max_wait => 0").await;
+    slot_due(&db, &id).await;
+    claim_dispatches(&db).await;
+    db.execute("ALTER TABLE pgauto_mv.mv_chain RENAME TO elsewhere")
+        .await;
+    dispatch(&db, &id).await;
+    db.execute("ALTER TABLE pgauto_mv.elsewhere RENAME TO mv_chain")
+        .await;
+    assert_eq!(last_logged(&db, &id).await, "event failed 42P01");
+    pass(&db, 61.0).await;
+    db.execute("INSERT INTO public.t VALUES (1)").await;
+    let lag = "refresh_due_at - latest_event_at";
+    assert_eq!(state(&db, &id, lag).await, "00:00:30");
 }

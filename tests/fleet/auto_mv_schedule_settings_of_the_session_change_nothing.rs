@@ -59,3 +59,19 @@ async fn a_schedule_has_the_zone_of_its_database() {
     let zones: String = db.query_one(zones, &[]).await;
     assert_eq!(zones, "Asia/Tokyo, Europe/Lisbon");
 }
+
+/// The session's reading of backslashes is no part of an expression's.
+#[tokio::test]
+async fn an_expression_is_read_alike_with_nonstandard_strings() {
+    let db = schedules::database().await;
+    let session = db.connect().await;
+    let sql = "
+        SET standard_conforming_strings = off;
+        SELECT pgauto_mv.create_schedule('odd', '  */20\t1-3/2  ?  JAN-MAR  FRIL ', p_timezone => 'UTC')";
+    session.batch_execute(sql).await.expect("a schedule");
+    db.execute("SELECT pgauto_mv.create_schedule('plain', '*/20 1-3/2 ? JAN-MAR FRIL', p_timezone => 'UTC')")
+        .await;
+    let alike =
+        "SELECT count(DISTINCT s.fields::text) = 1 AND count(*) = 2 FROM pgauto_mv.schedules AS s";
+    assert!(db.query_one::<bool>(alike, &[]).await);
+}

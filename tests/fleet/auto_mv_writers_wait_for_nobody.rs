@@ -213,3 +213,29 @@ async fn a_transaction_can_still_be_prepared() {
     claim_dispatches(&db).await;
     assert_eq!(state(&db, &id, "is_pending").await, "false");
 }
+
+#[tokio::test]
+async fn what_fails_in_the_trigger_is_said_once_a_transaction() {
+    let db = database().await;
+    // By row, as on a partitioned table.
+    let id = counted(&db, "p_fire_on_replica => true").await;
+    db.execute("DELETE FROM pgrelay.channels").await;
+    let warnings = db
+        .warnings("INSERT INTO public.t SELECT g FROM generate_series(1, 1000) AS g")
+        .await;
+    let expected = format!("a change was not enqueued for the refresh of materialised view {id}");
+    assert_eq!(warnings, [expected]);
+    assert_eq!(state(&db, &id, "pending_events").await, "1");
+}
+
+#[tokio::test]
+async fn a_publication_of_all_tables_does_not_stop_refreshes() {
+    let db = database().await;
+    let id = counted(&db, "0, 0").await;
+    db.execute("SET client_min_messages = error; CREATE PUBLICATION everything FOR ALL TABLES")
+        .await;
+    db.execute("INSERT INTO public.t VALUES (1)").await;
+    dispatch(&db, &id).await;
+    assert_eq!(db.query_one::<i64>("SELECT n FROM public.mv", &[]).await, 1);
+    assert_eq!(state(&db, &id, "pending_events").await, "0");
+}

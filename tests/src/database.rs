@@ -131,6 +131,11 @@ impl Database {
         result.unwrap_or_else(|error| panic!("{sql}\n{}", describe(&error)));
     }
 
+    /// Runs statements in a session of its own and gives the messages of the warnings that came with them.
+    pub async fn warnings(&self, sql: &str) -> Vec<String> {
+        self.endpoint.warnings(&self.name, sql).await
+    }
+
     /// The first column of the only row.
     pub async fn query_one<T: FromSqlOwned>(&self, sql: &str, params: Params<'_>) -> T {
         let result = self.session().await.query_one(sql, params).await;

@@ -101,6 +101,7 @@ pub const AUTO_MV: Bundle = Bundle {
             "functions/_prune.sql",
             "functions/_upkeep_one.sql",
             "functions/_upkeep.sql",
+            "functions/_warn_of_clock.sql",
             "functions/register.sql",
             "functions/update.sql",
             "functions/_forget.sql",

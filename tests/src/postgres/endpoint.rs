@@ -1,11 +1,12 @@
 //! Where a server is and how its superuser gets in.
 
 use std::fmt::Write as _;
+use std::future::poll_fn;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio_postgres::config::Host;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
 
 use crate::database::describe;
 
@@ -98,8 +99,7 @@ impl Endpoint {
         )
     }
 
-    /// Connects, or says why that failed.
-    pub async fn try_connect(&self, database: &str) -> Result<Client, String> {
+    fn config(&self, database: &str) -> Config {
         let mut config = Config::new();
         config
             .host(&self.host)
@@ -112,6 +112,36 @@ impl Endpoint {
         if let Some(password) = &self.password {
             config.password(password);
         }
+        config
+    }
+
+    /// Runs statements on a connection of their own and gives the messages of the warnings that came with them.
+    ///
+    /// # Panics
+    /// When the server refuses, or a statement fails.
+    pub async fn warnings(&self, database: &str, sql: &str) -> Vec<String> {
+        let connected = self.config(database).connect(NoTls).await;
+        let (client, mut connection) = connected.expect("connecting");
+        let reading = tokio::spawn(async move {
+            let mut warnings = Vec::new();
+            while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+                if let Ok(AsyncMessage::Notice(notice)) = message
+                    && notice.severity() == "WARNING"
+                {
+                    warnings.push(notice.message().to_owned());
+                }
+            }
+            warnings
+        });
+        let result = client.batch_execute(sql).await;
+        result.unwrap_or_else(|error| panic!("{sql}\n{}", describe(&error)));
+        drop(client);
+        reading.await.expect("reading the connection")
+    }
+
+    /// Connects, or says why that failed.
+    pub async fn try_connect(&self, database: &str) -> Result<Client, String> {
+        let config = self.config(database);
         let connecting = tokio::time::timeout(CONNECT_LIMIT, config.connect(NoTls));
         let (client, connection) = connecting
             .await

@@ -11,8 +11,15 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_until  timestamptz := clock_timestamp() + interval '5 seconds';
-    v_tables oid[] := ARRAY(SELECT DISTINCT w.source FROM pgauto_mv._wrong_triggers(p_auto_mv_id) AS w
-                            WHERE NOT (p_gently AND w.present AND w.type IS NOT NULL) ORDER BY w.source LIMIT CASE WHEN p_gently THEN 1 END);
+    v_tables oid[] := ARRAY(
+        SELECT w.source
+        FROM pgauto_mv._wrong_triggers(p_auto_mv_id) AS w
+        WHERE NOT (p_gently AND w.present AND w.type IS NOT NULL)
+        GROUP BY w.source
+        -- What is missing comes before what is too much.
+        ORDER BY bool_and(w.type IS NULL), w.source
+        LIMIT CASE WHEN p_gently THEN 1 END
+    );
 BEGIN
     LOOP
         BEGIN

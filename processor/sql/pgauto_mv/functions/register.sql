@@ -18,7 +18,7 @@
 --             p_refresh_now         refresh it once as soon as this is committed
 -- Returns: auto_mv_id
 -- Raises: PM002 registered already, PM003 bad argument, PM005 cannot be watched or refreshed so, PM006 a privilege is lacking,
---         55P03 a source stays locked
+--         55P03 a source stays locked; a WARNING when the view depends on the current time
 -- Writes: materialised_views, mv_sources, mv_chain, mv_state, pgrelay.channels, pgrelay.queue; triggers on the sources
 CREATE FUNCTION pgauto_mv.register(
     p_mv                 regclass,
@@ -75,6 +75,7 @@ BEGIN
     v_new.updated_at := v_new.created_at;
     PERFORM pgauto_mv._check_setting(v_new, p_mv);
     PERFORM pgauto_mv._refuse_registered(p_mv);
+    PERFORM pgauto_mv._warn_of_clock(p_mv);
     PERFORM pgauto_mv._ensure_channels();
     INSERT INTO pgauto_mv.materialised_views SELECT v_new.*;
     INSERT INTO pgauto_mv.mv_state (auto_mv_id, mv_oid, bound_in) VALUES (v_new.auto_mv_id, p_mv, pgauto_mv._database_identity());
