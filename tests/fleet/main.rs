@@ -51,6 +51,7 @@ mod auto_mv_steps;
 mod auto_mv_steps_0_to_4_decide_whether_and_when;
 mod auto_mv_steps_5_and_6_skip;
 mod auto_mv_steps_7_to_9_refresh;
+mod auto_mv_stress;
 mod auto_mv_survives_dump_and_restore;
 mod auto_mv_timing_follows_the_formula;
 mod auto_mv_upkeep_follows_what_fires_no_trigger;
