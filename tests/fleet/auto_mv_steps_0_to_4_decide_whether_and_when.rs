@@ -18,6 +18,7 @@ async fn step_0_a_standby_does_nothing() {
     let session = standby.endpoint().connect(db.name()).await;
     run(&session, &dispatch_sql(&id)).await;
     run(&session, &format!("SELECT pgauto_mv._sync_mv('{id}')")).await;
+    run(&session, "SELECT pgauto_mv._upkeep()").await;
 
     standby.promote().await;
     let session = standby.endpoint().connect(db.name()).await;

@@ -5,7 +5,7 @@ use fleet_tests::postgres::{Bindir, PrivateOptions, Server};
 use fleet_tests::processor::{Processor, command};
 use fleet_tests::{skip, wait};
 
-use crate::auto_mv_steps::{database_on, register, state, until_fresh};
+use crate::auto_mv_steps::{database_on, register, state, until_fresh, upkeep};
 use crate::extension_files::{Files, copy};
 
 /// Two chained views, a schedule, something pending, a view whose OID dangles, and one that is gone.
@@ -42,6 +42,16 @@ async fn works_as_before(restored: &Database) {
     assert_eq!(restored.query_one::<String>(dangling, &[]).await, "gone");
     let triggers = "SELECT count(*) FROM pgauto_mv.health WHERE reason = 'trigger_missing'";
     assert_eq!(restored.query_one::<i64>(triggers, &[]).await, 0);
+    // The upkeep sees other OIDs everywhere, and nothing that has changed: no view is refreshed for having been restored.
+    let events = "SELECT count(*) FROM pgauto_mv.mv_events";
+    let before: i64 = restored.query_one(events, &[]).await;
+    for _ in 0..2 {
+        upkeep(restored).await;
+    }
+    assert_eq!(restored.query_one::<i64>(events, &[]).await, before);
+    let stopped =
+        "SELECT count(*) FROM pgauto_mv.health WHERE reason IN ('no_upkeep', 'sources_changed')";
+    assert_eq!(restored.query_one::<i64>(stopped, &[]).await, 0);
     let _processor = Processor::start(restored).await;
     // What was pending in the dump is refreshed, and what is written now is noticed.
     let nothing = "SELECT count(*) FROM pgauto_mv.mv_events WHERE source <> 'event' OR event_at < clock_timestamp() - interval '1 s'";

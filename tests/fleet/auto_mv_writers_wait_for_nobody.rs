@@ -1,7 +1,9 @@
 //! Triggers on sources hold up no writer and fail none; a transaction makes one event, whatever it does.
 
+use fleet_tests::postgres::{PrivateOptions, Server};
+
 use crate::auto_mv_steps::{
-    claim_dispatches, counted, counted_too, database, dispatch, dispatches, run, state,
+    claim_dispatches, counted, counted_too, database, database_on, dispatch, dispatches, run, state,
 };
 use crate::steps::refusal;
 
@@ -238,4 +240,29 @@ async fn a_publication_of_all_tables_does_not_stop_refreshes() {
     dispatch(&db, &id).await;
     assert_eq!(db.query_one::<i64>("SELECT n FROM public.mv", &[]).await, 1);
     assert_eq!(state(&db, &id, "pending_events").await, "0");
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_prepared_the_dispatch_is_due_at_once() {
+    let server = Server::private(PrivateOptions {
+        settings: &[("max_prepared_transactions", "0")],
+        ..PrivateOptions::default()
+    })
+    .await;
+    let db = database_on(&server).await;
+    let id = counted(&db, "").await;
+    let writer = db.connect().await;
+    run(&writer, "BEGIN; INSERT INTO public.t VALUES (1)").await;
+    let due = format!("SELECT run_at = now() FROM pgrelay.queue WHERE payload = '{id}'");
+    let row = writer.query_one(&due, &[]).await.expect("the dispatch");
+    assert!(
+        row.get::<_, bool>(0),
+        "as the first change of a transaction"
+    );
+    run(&writer, "COMMIT").await;
+    let _processor = fleet_tests::processor::Processor::start(&db).await;
+    db.execute("SELECT pgauto_mv.update('public.mv', p_refresh_lag => 0)")
+        .await;
+    db.until_equals("SELECT n FROM public.mv", 1_i64, fleet_tests::wait::SOON)
+        .await;
 }
