@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use fleet_tests::database::{Database, describe};
-use fleet_tests::postgres::{PrivateOptions, Server, StopMode};
+use fleet_tests::postgres::{Bindir, PrivateOptions, Server, StopMode};
 use fleet_tests::processor::Processor;
-use fleet_tests::wait;
+use fleet_tests::{skip, wait};
 use serde_json::json;
 use tokio_postgres::Client;
 
@@ -36,6 +36,9 @@ async fn enqueue(session: &Client, payload: &str) {
 
 #[tokio::test]
 async fn it_works_from_the_promotion_on() {
+    if Bindir::with_clients().is_none() {
+        skip!("standby", "pg_basebackup is not installed");
+    }
     let primary = Server::private(PrivateOptions::default()).await;
     let db = Database::with_schema_on(&primary).await;
     held::channels(&db).await.open().await;
@@ -63,6 +66,9 @@ async fn it_works_from_the_promotion_on() {
 
 #[tokio::test]
 async fn among_several_hosts_it_follows_the_primary() {
+    if Bindir::with_clients().is_none() {
+        skip!("standby", "pg_basebackup is not installed");
+    }
     let mut primary = Server::private(PrivateOptions::default()).await;
     let db = Database::with_schema_on(&primary).await;
     let gate = held::channels(&db).await;

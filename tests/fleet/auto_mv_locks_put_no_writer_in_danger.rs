@@ -25,10 +25,8 @@ async fn a_refresh_that_lasts_keeps_no_writer_from_a_new_partition() {
     counted(&db, "0, 0").await;
     let (slow, gate) = held(&db, "0, 0").await;
     // The view that is held reads the partitioned table as well.
-    db.execute(&format!(
-        "SELECT pgauto_mv.update('public.held', p_sources => '{{public.t, public.p}}')"
-    ))
-    .await;
+    db.execute("SELECT pgauto_mv.update('public.held', p_sources => '{public.t, public.p}')")
+        .await;
     db.execute("CREATE TABLE public.p2 PARTITION OF public.p FOR VALUES FROM (10) TO (20)")
         .await;
     db.execute(CHANGE).await;

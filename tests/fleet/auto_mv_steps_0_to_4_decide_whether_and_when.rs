@@ -1,7 +1,7 @@
 //! Steps 0 to 4 of `_process_pending`, each by its number: the standby, the lock, the state, what the dispatch is, and whether it comes too early.
 
-use fleet_tests::postgres::{PrivateOptions, Server};
-use fleet_tests::wait;
+use fleet_tests::postgres::{Bindir, PrivateOptions, Server};
+use fleet_tests::{skip, wait};
 
 use crate::auto_mv_steps::{
     CHANGE, QUEUED, begin_dispatch, claim_dispatches, counted, database, database_on, dispatch,
@@ -10,6 +10,9 @@ use crate::auto_mv_steps::{
 
 #[tokio::test]
 async fn step_0_a_standby_does_nothing() {
+    if Bindir::with_clients().is_none() {
+        skip!("standby", "pg_basebackup is not installed");
+    }
     let primary = Server::private(PrivateOptions::default()).await;
     let db = database_on(&primary).await;
     let id = counted(&db, "").await;

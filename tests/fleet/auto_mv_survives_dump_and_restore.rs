@@ -100,8 +100,8 @@ async fn works_as_before(restored: &Database) {
 
 #[tokio::test]
 async fn as_plain_sql() {
-    let Some(bindir) = Bindir::find() else {
-        skip!("dump", "PostgreSQL's binaries are not installed");
+    let Some(bindir) = Bindir::with_clients() else {
+        skip!("dump", "PostgreSQL's client programs are not installed");
     };
     let server = Server::private(PrivateOptions {
         bindir: Some(bindir.clone()),
@@ -122,8 +122,11 @@ async fn as_plain_sql() {
 
 #[tokio::test]
 async fn as_an_extension() {
-    let Some(bindir) = Bindir::find() else {
-        skip!("extension", "PostgreSQL's binaries are not installed");
+    let Some(bindir) = Bindir::with_clients() else {
+        skip!(
+            "extension",
+            "PostgreSQL's client programs are not installed"
+        );
     };
     let files = match Files::put_for(&bindir, &["--with", "auto-mv"]).await {
         Ok(files) => files,
@@ -152,8 +155,8 @@ async fn as_an_extension() {
 
 #[tokio::test]
 async fn a_copy_of_the_database_binds_its_views_anew() {
-    let Some(bindir) = Bindir::find() else {
-        skip!("dump", "PostgreSQL's binaries are not installed");
+    let Some(bindir) = Bindir::with_clients() else {
+        skip!("dump", "PostgreSQL's client programs are not installed");
     };
     let server = Server::private(PrivateOptions {
         bindir: Some(bindir),

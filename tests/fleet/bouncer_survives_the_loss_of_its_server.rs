@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fleet_tests::bouncer;
 use fleet_tests::database::Database;
-use fleet_tests::postgres::{PrivateOptions, Server, StopMode};
-use fleet_tests::wait;
+use fleet_tests::postgres::{Bindir, PrivateOptions, Server, StopMode};
+use fleet_tests::{skip, wait};
 use serde_json::json;
 
 use crate::ingress;
@@ -56,6 +56,9 @@ async fn a_connection_on_which_nothing_comes_through() {
 
 #[tokio::test]
 async fn a_failover() {
+    if Bindir::with_clients().is_none() {
+        skip!("standby", "pg_basebackup is not installed");
+    }
     let mut primary = Server::private(PrivateOptions::default()).await;
     let db = bouncer::database_on(&primary).await;
     let mut standby = primary.standby().await;

@@ -9,8 +9,11 @@ use crate::extension_files::{Files, copy};
 
 #[tokio::test]
 async fn create_extension_dump_and_restore() {
-    let Some(bindir) = Bindir::find() else {
-        skip!("extension", "PostgreSQL's binaries are not installed");
+    let Some(bindir) = Bindir::with_clients() else {
+        skip!(
+            "extension",
+            "PostgreSQL's client programs are not installed"
+        );
     };
     let files = match Files::put_for(&bindir, &[]).await {
         Ok(files) => files,

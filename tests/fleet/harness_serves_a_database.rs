@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use fleet_tests::database::Database;
-use fleet_tests::postgres::{PrivateOptions, Server, StopMode};
-use fleet_tests::wait;
+use fleet_tests::postgres::{Bindir, PrivateOptions, Server, StopMode};
+use fleet_tests::{skip, wait};
 
 #[tokio::test]
 async fn the_shared_server_gives_each_test_a_database_of_its_own() {
@@ -90,6 +90,9 @@ async fn a_private_server_keeps_its_data_through_a_restart_and_a_crash() {
 
 #[tokio::test]
 async fn a_standby_follows_its_primary_and_takes_over() {
+    if Bindir::with_clients().is_none() {
+        skip!("standby", "pg_basebackup is not installed");
+    }
     let mut primary = Server::private(PrivateOptions::default()).await;
     let database = Database::empty_on(&primary).await;
     database

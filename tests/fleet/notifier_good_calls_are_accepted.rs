@@ -1,10 +1,6 @@
 //! What users may rely on being accepted: every key with a value of every kind, and values at their limits.
 
-use std::process::Command;
-
 use fleet_tests::database::Database;
-use fleet_tests::postgres::Bindir;
-use fleet_tests::skip;
 
 use crate::notifier_db::with_profiles;
 use crate::steps::literal;
@@ -102,25 +98,12 @@ async fn recipients_come_as_an_address_as_json_or_as_an_array() {
 
 #[tokio::test]
 async fn a_login_without_encryption_gets_a_warning() {
-    let Some(bindir) = Bindir::find() else {
-        skip!("psql", "PostgreSQL's binaries are not installed");
-    };
     let db = Database::with_companion("notifier").await;
     let profile = r#"{"host": "h", "from": "a@example.org", "security": "none", "username": "u", "password": "_env:P"}"#;
     let create = "SELECT pgrelay_notifier.create_profile('p', 'smtp', ";
-    let output = Command::new(bindir.program("psql"))
-        .args([
-            "--no-psqlrc",
-            "--command",
-            &format!("{create}{})", literal(profile)),
-            &db.url(),
-        ])
-        .output()
-        .expect("running psql");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(
-        said.starts_with("WARNING:  the login of this profile travels without encryption"),
-        "{said}"
+    let warnings = db.warnings(&format!("{create}{})", literal(profile))).await;
+    assert_eq!(
+        warnings,
+        ["the login of this profile travels without encryption"]
     );
 }

@@ -18,8 +18,11 @@ const CONTENT: &str = "SELECT string_agg(line, E'\\n' ORDER BY line COLLATE \"C\
 
 #[tokio::test]
 async fn create_extension_dump_and_restore() {
-    let Some(bindir) = Bindir::find() else {
-        skip!("extension", "PostgreSQL's binaries are not installed");
+    let Some(bindir) = Bindir::with_clients() else {
+        skip!(
+            "extension",
+            "PostgreSQL's client programs are not installed"
+        );
     };
     let files = match Files::put_for(&bindir, &["--with", "notifier"]).await {
         Ok(files) => files,

@@ -18,9 +18,25 @@ impl Bindir {
         Self(path.into())
     }
 
-    /// What `pg_config` names, or the newest version where Debian's packages put them.
+    /// What `PGRELAY_TEST_BINDIR` or `pg_config` names, or the newest version where Debian's packages put them.
     #[must_use]
     pub fn find() -> Option<Self> {
+        Self::wanted().or_else(Self::of_this_machine)
+    }
+
+    /// Binaries that are to be used in place of the machine's own, and of a container.
+    pub(super) fn wanted() -> Option<Self> {
+        let path = std::env::var_os("PGRELAY_TEST_BINDIR").filter(|path| !path.is_empty())?;
+        Some(Self(path.into()))
+    }
+
+    /// Where client programs such as `pg_dump` are beside the server; the packages of other versions have none.
+    #[must_use]
+    pub fn with_clients() -> Option<Self> {
+        Self::find().filter(|bindir| bindir.program("pg_dump").is_file())
+    }
+
+    fn of_this_machine() -> Option<Self> {
         let configured = Command::new("pg_config").arg("--bindir").output().ok();
         let configured =
             configured.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

@@ -100,9 +100,10 @@ fn find_or_start(user: u32) -> Shared {
 fn wanted() -> String {
     let value = |name| std::env::var(name).unwrap_or_default();
     format!(
-        "image {:?}, engine {:?}",
+        "image {:?}, engine {:?}, binaries {:?}",
         value("PGRELAY_TEST_IMAGE"),
-        value("DOCKER_HOST")
+        value("DOCKER_HOST"),
+        value("PGRELAY_TEST_BINDIR")
     )
 }
 

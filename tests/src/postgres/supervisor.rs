@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use uuid::Uuid;
 
+use super::binaries::Bindir;
 use super::cluster::Cluster;
 use super::container::Container;
 use super::private::{PrivateOptions, start_cluster};
@@ -134,6 +135,9 @@ async fn start() -> (Running, String) {
 }
 
 async fn start_container(bridge: &Path) -> Result<Container, String> {
+    if Bindir::wanted().is_some() {
+        return Err("PGRELAY_TEST_BINDIR is set".to_owned());
+    }
     if let Ok(why) = std::env::var(ENGINE_ERROR) {
         return Err(why);
     }

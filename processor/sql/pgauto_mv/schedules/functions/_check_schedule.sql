@@ -5,6 +5,8 @@
 CREATE FUNCTION pgauto_mv._check_schedule(p_schedule pgauto_mv.schedules)
 RETURNS pgauto_mv.schedules
 LANGUAGE plpgsql STABLE SECURITY INVOKER
+-- From PostgreSQL 18 on a name is first looked for among the abbreviations of the session's zone, where UTC can be anything.
+SET TimeZone = 'UTC'
 AS $$
 DECLARE
     v_schedule pgauto_mv.schedules := p_schedule;

@@ -11,6 +11,8 @@
 CREATE FUNCTION pgauto_mv._next_cron_slot(p_fields pgauto_mv.cron_fields, p_timezone text, p_after timestamptz)
 RETURNS timestamptz
 LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY INVOKER
+-- From PostgreSQL 18 on a name is first looked for among the abbreviations of the session's zone, where UTC can be anything.
+SET TimeZone = 'UTC'
 AS $$
 DECLARE
     c_window CONSTANT interval := '26:00';

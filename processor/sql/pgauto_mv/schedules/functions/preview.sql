@@ -10,6 +10,8 @@ CREATE FUNCTION pgauto_mv.preview(p_schedule text, p_count integer DEFAULT 10, p
 RETURNS TABLE (slot timestamptz, local_time text, note text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+-- From PostgreSQL 18 on a name is first looked for among the abbreviations of the session's zone, where UTC can be anything.
+SET TimeZone = 'UTC'
 AS $$
 DECLARE
     v_schedule pgauto_mv.schedules := pgauto_mv._schedule_by_name(p_schedule);
