@@ -219,3 +219,26 @@ async fn damage_on_the_other_node_does_not_stop_its_replication() {
         .await;
     nodes.replicated().await;
 }
+
+/// Both nodes look for themselves, and only one writes down what both of them see: the same row from both would stop the replication.
+#[tokio::test]
+async fn a_changed_definition_is_written_down_by_the_home_of_the_registry() {
+    let (nodes, _server) = Nodes::with("p_refresh_lag => 0, p_max_wait => 0").await;
+    let change = "CREATE TABLE public.u (id integer);
+        DROP MATERIALIZED VIEW public.mv; CREATE MATERIALIZED VIEW public.mv AS SELECT count(*) AS n FROM public.u";
+    for node in [&nodes.b, &nodes.a] {
+        node.execute(change).await;
+        node.execute("SELECT pgauto_mv._upkeep()").await;
+    }
+    let sources = "SELECT string_agg(source_name, ' ') FROM pgauto_mv.mv_sources";
+    nodes
+        .b
+        .until_equals(sources, "u".to_owned(), wait::SOON)
+        .await;
+    nodes.replicated().await;
+    nodes
+        .b
+        .execute("SELECT pgauto_mv._upkeep(); DELETE FROM pgauto_mv.mv_events; INSERT INTO public.u VALUES (1)")
+        .await;
+    assert_eq!(state(&nodes.b, &nodes.id, "pending_events").await, "1");
+}

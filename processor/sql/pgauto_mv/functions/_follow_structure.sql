@@ -1,8 +1,9 @@
 -- Purpose: what a view reads has changed without a write: a partition came or went, a view in between or the view itself has another definition.
---          The view is pending then, and its sources are derived anew. A view on which nobody has looked yet is only looked at.
+--          The view is pending then, and its sources are derived anew, but not on a node that gets them by replication: two nodes that write down
+--          the same row stop each other's. A view on which nobody has looked yet is only looked at.
 -- Parameters: p_state
 -- Raises: nothing: sources that cannot be watched are a WARNING, and shown by health
--- Writes: materialised_views, mv_sources, mv_state, mv_events, pgrelay.queue
+-- Reads: pg_subscription_rel   Writes: materialised_views, mv_sources, mv_state, mv_events, pgrelay.queue
 CREATE FUNCTION pgauto_mv._follow_structure(p_state pgauto_mv.mv_state_v)
 RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -29,7 +30,9 @@ BEGIN
     BEGIN
         PERFORM pgauto_mv._set_sources(p_state.auto_mv_id, p_state.mv_oid, NULL, p_chain => false)
         FROM pgauto_mv.materialised_views AS m
-        WHERE m.auto_mv_id = p_state.auto_mv_id AND m.derive_sources;
+        WHERE m.auto_mv_id = p_state.auto_mv_id
+          AND m.derive_sources
+          AND NOT EXISTS (SELECT FROM pg_subscription_rel AS r WHERE r.srrelid = 'pgauto_mv.mv_sources'::regclass);
     EXCEPTION WHEN OTHERS THEN
         RAISE WARNING USING ERRCODE = 'PM010',
             MESSAGE = format('the sources of materialised view %I.%I have changed, and not all of them can be watched', p_state.mv_schema, p_state.mv_name),

@@ -18,7 +18,7 @@ SELECT v.auto_mv_id, r.reason, r.since
 FROM pgauto_mv.mv_state_v AS v
 CROSS JOIN (SELECT coalesce((SELECT o.name FROM pgrelay.node AS o), 'local') AS name) AS n
 CROSS JOIN (
-    SELECT coalesce(max(c.action_timeout), interval '1 hour') AS action_timeout
+    SELECT coalesce(max(c.action_timeout), interval '5 minutes') AS action_timeout
     FROM pgrelay.channels AS c
     WHERE c.channel = 'pg_auto_mv.refresh_materialised_view'
 ) AS h
