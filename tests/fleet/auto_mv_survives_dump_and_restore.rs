@@ -6,7 +6,7 @@ use fleet_tests::processor::{Processor, command};
 use fleet_tests::{skip, wait};
 
 use crate::auto_mv_steps::{database_on, register, state, until_fresh, upkeep};
-use crate::extension_files::{Files, copy};
+use crate::extension_files::{Pair, copy};
 
 /// Two chained views, a schedule, something pending, a view whose OID dangles, and one that is gone.
 async fn fill(db: &Database) {
@@ -122,35 +122,21 @@ async fn as_plain_sql() {
 
 #[tokio::test]
 async fn as_an_extension() {
-    let Some(bindir) = Bindir::with_clients() else {
-        skip!(
-            "extension",
-            "PostgreSQL's client programs are not installed"
-        );
+    let pair = match Pair::with(&["--with", "auto-mv"]).await {
+        Ok(pair) => pair,
+        Err(why) => skip!("extension", "{why}"),
     };
-    let files = match Files::put_for(&bindir, &["--with", "auto-mv"]).await {
-        Ok(files) => files,
-        Err(why) => skip!("extension", "the server's extension directory: {why}"),
-    };
-    let server = Server::private(PrivateOptions {
-        bindir: Some(bindir.clone()),
-        ..PrivateOptions::default()
-    })
-    .await;
-    let (original, restored) = (
-        Database::empty_on(&server).await,
-        Database::empty_on(&server).await,
-    );
-    original
+    pair.original
         .execute("CREATE EXTENSION pg_auto_mv CASCADE")
         .await;
-    fill(&original).await;
-    copy(&bindir, &original, &restored);
-    works_as_before(&restored).await;
-    restored.execute("DROP EXTENSION pg_auto_mv CASCADE").await;
+    fill(&pair.original).await;
+    pair.copy();
+    works_as_before(&pair.restored).await;
+    pair.restored
+        .execute("DROP EXTENSION pg_auto_mv CASCADE")
+        .await;
     let left = "SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'pgauto_mv%'";
-    assert_eq!(restored.query_one::<i64>(left, &[]).await, 0);
-    drop(files);
+    assert_eq!(pair.restored.query_one::<i64>(left, &[]).await, 0);
 }
 
 #[tokio::test]

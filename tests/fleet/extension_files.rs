@@ -5,11 +5,47 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use fleet_tests::database::Database;
-use fleet_tests::postgres::Bindir;
+use fleet_tests::postgres::{Bindir, PrivateOptions, Server};
 use fleet_tests::processor::command_at;
 
+/// A database to be filled and one to be restored into, on a server that finds the files of our extensions.
+pub(crate) struct Pair {
+    pub(crate) original: Database,
+    pub(crate) restored: Database,
+    bindir: Bindir,
+    _server: Server,
+    _files: Files,
+}
+
+impl Pair {
+    /// With the files that `install --as-extension` makes with these further arguments; the error says why this machine cannot have them.
+    pub(crate) async fn with(arguments: &[&str]) -> Result<Self, String> {
+        let bindir =
+            Bindir::with_clients().ok_or("PostgreSQL's client programs are not installed")?;
+        let files = Files::put_for(&bindir, arguments).await;
+        let files = files.map_err(|why| format!("the server's extension directory: {why}"))?;
+        let server = Server::private(PrivateOptions {
+            bindir: Some(bindir.clone()),
+            ..PrivateOptions::default()
+        })
+        .await;
+        Ok(Self {
+            original: Database::empty_on(&server).await,
+            restored: Database::empty_on(&server).await,
+            bindir,
+            _server: server,
+            _files: files,
+        })
+    }
+
+    /// Dumps the one and restores it into the other.
+    pub(crate) fn copy(&self) {
+        copy(&self.bindir, &self.original, &self.restored);
+    }
+}
+
 /// Files put where the server looks for extensions; taken away with the value.
-pub(crate) struct Files {
+struct Files {
     paths: Vec<PathBuf>,
     /// Held by one test at a time: the names are the same for all.
     _turn: File,
@@ -17,7 +53,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Writes the files with `install --as-extension` and these further arguments. Fails when a file is there already, or none may be written.
-    pub(crate) async fn put_for(bindir: &Bindir, arguments: &[&str]) -> Result<Self, String> {
+    async fn put_for(bindir: &Bindir, arguments: &[&str]) -> Result<Self, String> {
         let directory = extension_directory(bindir);
         let staging = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = staging.path().display().to_string();

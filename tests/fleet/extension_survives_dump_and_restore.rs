@@ -1,35 +1,19 @@
 //! `install --as-extension` makes files that CREATE EXTENSION takes, and pg_dump keeps the user's data.
 
 use fleet_tests::database::Database;
-use fleet_tests::postgres::{Bindir, PrivateOptions, Server};
 use fleet_tests::processor::command_at;
 use fleet_tests::skip;
 
-use crate::extension_files::{Files, copy};
+use crate::extension_files::Pair;
 
 #[tokio::test]
 async fn create_extension_dump_and_restore() {
-    let Some(bindir) = Bindir::with_clients() else {
-        skip!(
-            "extension",
-            "PostgreSQL's client programs are not installed"
-        );
+    let pair = match Pair::with(&[]).await {
+        Ok(pair) => pair,
+        Err(why) => skip!("extension", "{why}"),
     };
-    let files = match Files::put_for(&bindir, &[]).await {
-        Ok(files) => files,
-        Err(why) => skip!("extension", "the server's extension directory: {why}"),
-    };
-
-    let server = Server::private(PrivateOptions {
-        bindir: Some(bindir.clone()),
-        ..PrivateOptions::default()
-    })
-    .await;
-    let (original, restored) = (
-        Database::empty_on(&server).await,
-        Database::empty_on(&server).await,
-    );
-    original
+    pair
+        .original
         .execute(
             "CREATE EXTENSION pgrelay;
              SELECT pgrelay.register('kept', 'SELECT 1'), pgrelay.set_retention('1 day'), pgrelay.set_node('n2', 2, 3);
@@ -38,22 +22,21 @@ async fn create_extension_dump_and_restore() {
              INSERT INTO pgrelay.log (queue_id, started_at, elapsed_ms, attempt, status, channel) VALUES (2, now(), 1, 1, 'ok', 'kept')",
         )
         .await;
-    copy(&bindir, &original, &restored);
+    pair.copy();
 
-    holds_what_was_dumped(&original, &restored).await;
+    holds_what_was_dumped(&pair.original, &pair.restored).await;
     for (arguments, code, expected) in [
         (["install"], 0, "pgrelay 1.1 is already installed in"),
         (["check"], 0, "ready"),
         (["upgrade"], 0, "is already at 1.1"),
     ] {
-        let output = command_at(&restored.url(), &arguments).await;
+        let output = command_at(&pair.restored.url(), &arguments).await;
         assert_eq!(output.code, code, "{arguments:?} {output}");
         assert!(output.stdout.contains(expected), "{arguments:?} {output}");
     }
-    restored.execute("DROP EXTENSION pgrelay").await;
+    pair.restored.execute("DROP EXTENSION pgrelay").await;
     let left = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'pgrelay')";
-    assert!(!restored.query_one::<bool>(left, &[]).await);
-    drop(files);
+    assert!(!pair.restored.query_one::<bool>(left, &[]).await);
 }
 
 async fn holds_what_was_dumped(original: &Database, restored: &Database) {

@@ -1,11 +1,10 @@
 //! As extensions, queue and notifier come through pg_dump with channels, profiles, notifications and their history, and ids go on.
 
 use fleet_tests::database::Database;
-use fleet_tests::postgres::{Bindir, PrivateOptions, Server};
 use fleet_tests::processor::command_at;
 use fleet_tests::skip;
 
-use crate::extension_files::{Files, copy};
+use crate::extension_files::Pair;
 use crate::notifier_db::{SMTP, WEBHOOK, report, send};
 use crate::steps::literal;
 
@@ -18,60 +17,47 @@ const CONTENT: &str = "SELECT string_agg(line, E'\\n' ORDER BY line COLLATE \"C\
 
 #[tokio::test]
 async fn create_extension_dump_and_restore() {
-    let Some(bindir) = Bindir::with_clients() else {
-        skip!(
-            "extension",
-            "PostgreSQL's client programs are not installed"
-        );
+    let pair = match Pair::with(&["--with", "notifier"]).await {
+        Ok(pair) => pair,
+        Err(why) => skip!("extension", "{why}"),
     };
-    let files = match Files::put_for(&bindir, &["--with", "notifier"]).await {
-        Ok(files) => files,
-        Err(why) => skip!("extension", "the server's extension directory: {why}"),
-    };
-    let server = Server::private(PrivateOptions {
-        bindir: Some(bindir.clone()),
-        ..PrivateOptions::default()
-    })
-    .await;
-    let (original, restored) = (
-        Database::empty_on(&server).await,
-        Database::empty_on(&server).await,
-    );
-    original
+    pair.original
         .execute("CREATE EXTENSION pg_relay_notifier CASCADE")
         .await;
     for (name, transport, profile) in [("mail", "smtp", SMTP), ("hook", "webhook", WEBHOOK)] {
         let profile = literal(profile);
         let sql =
             format!("SELECT pgrelay_notifier.create_profile('{name}', '{transport}', {profile})");
-        original.execute(&sql).await;
+        pair.original.execute(&sql).await;
     }
     // A setting of the default channel that a script run by pg_restore would lose.
-    original
+    pair.original
         .execute("SELECT pgrelay.update('pg_relay_notifier.send', p_max_retries := 7)")
         .await;
-    let (first, second) = (send(&original).await, send(&original).await);
-    report(&original, first, "'retry', '451 later', NULL, 5, 1").await;
-    report(&original, first, "'sent', '250 ok', 'A1', 5, 2").await;
-    original
+    let (first, second) = (send(&pair.original).await, send(&pair.original).await);
+    report(&pair.original, first, "'retry', '451 later', NULL, 5, 1").await;
+    report(&pair.original, first, "'sent', '250 ok', 'A1', 5, 2").await;
+    pair.original
         .execute(&format!(
             "SELECT pgrelay_notifier.debug_log({first}, 'data', 'ok')"
         ))
         .await;
-    copy(&bindir, &original, &restored);
+    pair.copy();
 
-    let content = original.query_one::<String>(CONTENT, &[]).await;
+    let content = pair.original.query_one::<String>(CONTENT, &[]).await;
     assert!(
         content.contains("451 later") && content.contains("pg_relay_notifier pgrelay_notifier 1.0"),
         "{content}"
     );
-    assert_eq!(restored.query_one::<String>(CONTENT, &[]).await, content);
-    assert_eq!(send(&restored).await, second + 1);
+    assert_eq!(
+        pair.restored.query_one::<String>(CONTENT, &[]).await,
+        content
+    );
+    assert_eq!(send(&pair.restored).await, second + 1);
     let cancel = "SELECT pgrelay_notifier.cancel($1)";
-    assert!(restored.query_one::<bool>(cancel, &[&second]).await);
-    report(&restored, second, "'sent', NULL, NULL, 5, 1").await;
-    is_at_this_release(&restored).await;
-    drop(files);
+    assert!(pair.restored.query_one::<bool>(cancel, &[&second]).await);
+    report(&pair.restored, second, "'sent', NULL, NULL, 5, 1").await;
+    is_at_this_release(&pair.restored).await;
 }
 
 async fn is_at_this_release(database: &Database) {
