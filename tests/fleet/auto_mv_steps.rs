@@ -188,23 +188,33 @@ pub(crate) async fn one_dispatch_in(db: &Database, id: &str, seconds: f64) {
     );
 }
 
-/// Waits until a view shows what its definition gives now.
-pub(crate) async fn until_fresh(db: &Database, view: &str, definition: &str, limit: Duration) {
+/// Whether a view shows what its definition gives now.
+pub(crate) async fn is_fresh(db: &Database, view: &str, definition: &str) -> bool {
     let sql = format!(
         "SELECT (SELECT array_agg(x ORDER BY x) FROM (SELECT m::text AS x FROM {view} AS m) AS a)
              IS NOT DISTINCT FROM
              (SELECT array_agg(x ORDER BY x) FROM (SELECT d::text AS x FROM ({definition}) AS d) AS b)"
     );
+    db.query_one(&sql, &[]).await
+}
+
+/// State, log and queue, for a person who wants to know why a view is not fresh.
+pub(crate) async fn everything(db: &Database) -> String {
+    let seen = "SELECT jsonb_pretty(jsonb_build_object(
+        'state', (SELECT jsonb_agg(to_jsonb(v)) FROM pgauto_mv.mv_state_v AS v),
+        'log', (SELECT jsonb_agg(to_jsonb(l) ORDER BY l.log_id) FROM (SELECT * FROM pgauto_mv.mv_refresh_log ORDER BY log_id DESC LIMIT 5) AS l),
+        'queue', (SELECT jsonb_agg(to_jsonb(q)) FROM pgrelay.queue AS q WHERE q.status = 'pending')))";
+    db.query_one(seen, &[]).await
+}
+
+/// Waits until a view shows what its definition gives now.
+pub(crate) async fn until_fresh(db: &Database, view: &str, definition: &str, limit: Duration) {
     let what = format!("{view} to be fresh");
     wait::until(&what, limit, || async {
-        if db.query_one::<bool>(&sql, &[]).await {
+        if is_fresh(db, view, definition).await {
             return Ok(());
         }
-        let seen = "SELECT jsonb_pretty(jsonb_build_object(
-            'state', (SELECT jsonb_agg(to_jsonb(v)) FROM pgauto_mv.mv_state_v AS v),
-            'log', (SELECT jsonb_agg(to_jsonb(l) ORDER BY l.log_id) FROM (SELECT * FROM pgauto_mv.mv_refresh_log ORDER BY log_id DESC LIMIT 5) AS l),
-            'queue', (SELECT jsonb_agg(to_jsonb(q)) FROM pgrelay.queue AS q WHERE q.status = 'pending')))";
-        Err(db.query_one::<String>(seen, &[]).await)
+        Err(everything(db).await)
     })
     .await;
 }
