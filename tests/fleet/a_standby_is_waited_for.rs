@@ -9,6 +9,7 @@ use fleet_tests::{skip, wait};
 use serde_json::json;
 use tokio_postgres::Client;
 
+use crate::auto_mv_steps::{CHANGE, counted, database_on, dispatch, run, slot_due};
 use crate::held;
 
 /// Waits until a query of the standby gives `expected`.
@@ -97,4 +98,45 @@ async fn among_several_hosts_it_follows_the_primary() {
     let ok = "SELECT count(*) FROM pgrelay.log WHERE status = 'ok'";
     until_equals(&standby, &db, ok, 2).await;
     drop(processor);
+}
+
+#[tokio::test]
+async fn views_of_auto_mv_are_served_from_the_promotion_on() {
+    if Bindir::with_clients().is_none() {
+        skip!("standby", "pg_basebackup is not installed");
+    }
+    let mut primary = Server::private(PrivateOptions::default()).await;
+    let db = database_on(&primary).await;
+    let id = counted(&db, "0, 0").await;
+    slot_due(&db, &id).await;
+    db.execute("UPDATE pgrelay.queue SET run_at = now() WHERE channel = 'pg_auto_mv.upkeep'")
+        .await;
+    let mut standby = primary.standby().await;
+    let processor = Processor::builder(&db).set_in("pepsi-postgres", "PORT", standby.port());
+    let mut processor = Processor::from_daemon(processor.arg("run").spawn());
+    processor
+        .wait_for_log("is a standby, and no primary answers", wait::SOON)
+        .await;
+    // A refresh of the primary arrives as it is; the change that follows waits.
+    db.execute(CHANGE).await;
+    dispatch(&db, &id).await;
+    until_equals(&standby, &db, "SELECT n FROM public.mv", 1).await;
+    db.execute(CHANGE).await;
+    let waiting = "SELECT count(*) FROM pgauto_mv.mv_events";
+    until_equals(&standby, &db, waiting, 1).await;
+    let attempts = "SELECT count(*) FROM pgrelay.log";
+    until_equals(&standby, &db, attempts, 0).await;
+
+    primary.stop(StopMode::Immediate).await;
+    standby.promote().await;
+    until_equals(&standby, &db, "SELECT n FROM public.mv", 2).await;
+    let session = standby.endpoint().connect(db.name()).await;
+    run(&session, CHANGE).await;
+    until_equals(&standby, &db, "SELECT n FROM public.mv", 3).await;
+    let kept =
+        "SELECT count(*) FROM pgrelay.log WHERE channel = 'pg_auto_mv.upkeep' AND status = 'ok'";
+    until_equals(&standby, &db, kept, 1).await;
+    let health = "SELECT count(*) FROM pgauto_mv.health";
+    until_equals(&standby, &db, health, 0).await;
+    assert_eq!(processor.exit_code(), None);
 }

@@ -1,21 +1,18 @@
-//! Two databases with logical replication between them: each refreshes its own views, once for each change.
+//! Two databases, one of which replicates to the other: each refreshes its own views, once for each change.
 
 use fleet_tests::database::Database;
-use fleet_tests::postgres::{PrivateOptions, Server};
+use fleet_tests::postgres::Server;
 use fleet_tests::processor::Processor;
 use fleet_tests::wait;
 
+use crate::auto_mv_nodes::{SHARED, server, subscribe};
 use crate::auto_mv_steps::{QUEUED, database_on, dispatch, log, register, state, until_fresh};
 
 const VIEW: &str = "
     CREATE TABLE public.t (id integer PRIMARY KEY, v integer NOT NULL DEFAULT 1);
     CREATE MATERIALIZED VIEW public.mv AS SELECT count(*) AS n FROM public.t";
 
-/// What the two nodes share. Sync requests go both ways, each node's own only.
-const SHARED: &str =
-    "pgauto_mv.schedules, pgauto_mv.materialised_views, pgauto_mv.mv_sources, pgauto_mv.mv_chain";
-
-/// Two nodes, `a` and `b`, of one server; the view is registered on `a` with these settings. Its id.
+/// Two nodes, `a` and `b`, of one server, and the view's id. The registry goes from `a` to `b`, sync requests go both ways, each node's own only.
 struct Nodes {
     a: Database,
     b: Database,
@@ -23,20 +20,9 @@ struct Nodes {
 }
 
 impl Nodes {
+    /// Registers the view on `a` with these settings.
     async fn with(settings: &str) -> (Self, Server) {
-        let server = Server::private(PrivateOptions {
-            settings: &[
-                ("wal_level", "logical"),
-                ("wal_retrieve_retry_interval", "100ms"),
-                ("max_sync_workers_per_subscription", "8"),
-                ("max_replication_slots", "20"),
-                ("max_wal_senders", "20"),
-                ("max_logical_replication_workers", "20"),
-                ("max_worker_processes", "40"),
-            ],
-            ..PrivateOptions::default()
-        })
-        .await;
+        let server = server(None).await;
         let (a, b) = (database_on(&server).await, database_on(&server).await);
         for (node, name, number) in [(&a, "a", 1), (&b, "b", 2)] {
             node.execute(VIEW).await;
@@ -51,8 +37,8 @@ impl Nodes {
         ))
         .await;
         let id = register(&a, "public.mv", settings).await;
-        subscribe(&b, &a, "changes, requests").await;
-        subscribe(&a, &b, "requests").await;
+        subscribe(&b, &a, "changes, requests", "").await;
+        subscribe(&a, &b, "requests", "").await;
         b.until_equals(
             "SELECT count(*) FROM pgauto_mv.mv_sources",
             1_i64,
@@ -74,27 +60,6 @@ impl Nodes {
             .until_equals("SELECT count(*) FROM public.t", count, wait::SOON)
             .await;
     }
-}
-
-/// Within one server the slot must be there before the subscription.
-async fn subscribe(to: &Database, from: &Database, publications: &str) {
-    let slot = format!("{}_{}", to.name(), from.name());
-    let slot = &slot[slot.len().saturating_sub(60)..];
-    from.execute(&format!(
-        "SELECT pg_create_logical_replication_slot('{slot}', 'pgoutput')"
-    ))
-    .await;
-    to.execute(&format!(
-        "CREATE SUBSCRIPTION {slot} CONNECTION 'host={} port={} user={} dbname={}' PUBLICATION {publications}
-         WITH (create_slot = false, slot_name = '{slot}')",
-        from.endpoint().host(),
-        from.endpoint().port(),
-        from.endpoint().user(),
-        from.name()
-    ))
-    .await;
-    let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate NOT IN ('r', 's')";
-    to.until_equals(ready, 0_i64, wait::SOON).await;
 }
 
 #[tokio::test]

@@ -42,6 +42,9 @@ async fn works_as_before(restored: &Database) {
     assert_eq!(restored.query_one::<String>(dangling, &[]).await, "gone");
     let triggers = "SELECT count(*) FROM pgauto_mv.health WHERE reason = 'trigger_missing'";
     assert_eq!(restored.query_one::<i64>(triggers, &[]).await, 0);
+    let stopped =
+        "SELECT count(*) FROM pgauto_mv.health WHERE reason IN ('no_upkeep', 'sources_changed')";
+    assert_eq!(restored.query_one::<i64>(stopped, &[]).await, 0);
     // The upkeep sees other OIDs everywhere, and nothing that has changed: no view is refreshed for having been restored.
     let events = "SELECT count(*) FROM pgauto_mv.mv_events";
     let before: i64 = restored.query_one(events, &[]).await;
@@ -49,9 +52,6 @@ async fn works_as_before(restored: &Database) {
         upkeep(restored).await;
     }
     assert_eq!(restored.query_one::<i64>(events, &[]).await, before);
-    let stopped =
-        "SELECT count(*) FROM pgauto_mv.health WHERE reason IN ('no_upkeep', 'sources_changed')";
-    assert_eq!(restored.query_one::<i64>(stopped, &[]).await, 0);
     let _processor = Processor::start(restored).await;
     // What was pending in the dump is refreshed, and what is written now is noticed.
     let nothing = "SELECT count(*) FROM pgauto_mv.mv_events WHERE source <> 'event' OR event_at < clock_timestamp() - interval '1 s'";
@@ -96,6 +96,69 @@ async fn works_as_before(restored: &Database) {
         )
         .await;
     assert_eq!(result, "", "there is nothing to repair");
+    restored
+        .execute("SELECT pgauto_mv.unregister_missing(auto_mv_id) FROM pgauto_mv.mv_state_v WHERE mv_missing")
+        .await;
+    restored
+        .until_equals::<Option<String>>(HEALTH, None, wait::SOON)
+        .await;
+    let minutes = "SELECT count(*) FROM pgrelay.log WHERE channel = 'pg_auto_mv.upkeep'";
+    let upkeeps: i64 = restored.query_one(minutes, &[]).await;
+    assert!(upkeeps <= 2, "{upkeeps} upkeeps since the restore");
+}
+
+/// What health says.
+const HEALTH: &str =
+    "SELECT string_agg(DISTINCT reason, ' ' ORDER BY reason) FROM pgauto_mv.health";
+
+/// A dump need not hold the queue: what was coming is then gone, and nothing that was pending.
+#[tokio::test]
+async fn without_the_queue_reconcile_or_a_refresh_sets_the_upkeep_going() {
+    let Some(bindir) = Bindir::with_clients() else {
+        skip!("dump", "PostgreSQL's client programs are not installed");
+    };
+    let server = Server::private(PrivateOptions {
+        bindir: Some(bindir.clone()),
+        ..PrivateOptions::default()
+    })
+    .await;
+    let original = database_on(&server).await;
+    fill(&original).await;
+    original
+        .execute("SELECT pgauto_mv.unregister_missing(auto_mv_id) FROM pgauto_mv.mv_state_v WHERE mv_missing")
+        .await;
+    for by_refresh in [false, true] {
+        let restored = Database::empty_on(&server).await;
+        copy(&bindir, &original, &restored);
+        restored.execute("TRUNCATE pgrelay.queue").await;
+        let _processor = Processor::start(&restored).await;
+        let health: String = restored.query_one(HEALTH, &[]).await;
+        assert!(health.contains("no_upkeep"), "{health}");
+        if by_refresh {
+            restored
+                .execute("SELECT pgauto_mv.refresh('public.mv')")
+                .await;
+            // The upkeep, due in a minute, finds what else is coming no more.
+            let next = "SELECT count(*) FROM pgrelay.queue WHERE channel = 'pg_auto_mv.upkeep' AND status = 'pending'";
+            restored.until_equals(next, 1_i64, wait::SOON).await;
+            restored
+                .execute(
+                    "UPDATE pgrelay.queue SET run_at = now() WHERE channel = 'pg_auto_mv.upkeep'",
+                )
+                .await;
+        } else {
+            restored.execute("SELECT pgauto_mv.reconcile()").await;
+        }
+        restored
+            .until_equals::<Option<String>>(HEALTH, None, wait::SOON)
+            .await;
+        for (view, definition) in [
+            ("public.child", "SELECT count(*) FROM public.t"),
+            ("public.mq", "SELECT count(*) FROM public.p"),
+        ] {
+            until_fresh(&restored, view, definition, wait::SOON).await;
+        }
+    }
 }
 
 #[tokio::test]

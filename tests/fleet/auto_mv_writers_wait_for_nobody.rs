@@ -240,6 +240,11 @@ async fn a_publication_of_all_tables_does_not_stop_refreshes() {
     dispatch(&db, &id).await;
     assert_eq!(db.query_one::<i64>("SELECT n FROM public.mv", &[]).await, 1);
     assert_eq!(state(&db, &id, "pending_events").await, "0");
+    // Nor anything else: each table has what tells its rows apart.
+    let without = "SELECT coalesce(string_agg(c.oid::regclass::text, ' '), '') FROM pg_class AS c
+        WHERE c.relnamespace IN ('pgrelay'::regnamespace, 'pgauto_mv'::regnamespace) AND c.relkind = 'r' AND c.relreplident = 'd'
+          AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary)";
+    assert_eq!(db.query_one::<String>(without, &[]).await, "");
 }
 
 #[tokio::test]

@@ -7,9 +7,12 @@ RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    -- One wave has one time: a child that is below another one waits for it by that, see _waits_for_ancestor().
+    v_at timestamptz := clock_timestamp();
 BEGIN
-    INSERT INTO pgauto_mv.mv_events (auto_mv_id, source)
-    SELECT c.child_id, 'chain'
+    INSERT INTO pgauto_mv.mv_events (auto_mv_id, event_at, source)
+    SELECT c.child_id, v_at, 'chain'
     FROM pgauto_mv.mv_chain AS c
     WHERE c.parent_id = p_parent_id AND (p_success OR c.refresh_on_error);
     PERFORM pgauto_mv._send(c.child_id)

@@ -30,7 +30,8 @@ CROSS JOIN LATERAL (
       AND (NOT v.refresh_in_progress OR v.refresh_due_at < clock_timestamp() - h.action_timeout)
     UNION ALL
     SELECT 'schedule_overdue', v.next_scheduled_at
-    WHERE v.next_scheduled_at < clock_timestamp() - interval '1 minute' AND NOT v.refresh_in_progress
+    WHERE v.next_scheduled_at < clock_timestamp() - interval '1 minute'
+      AND (NOT v.refresh_in_progress OR v.next_scheduled_at < clock_timestamp() - h.action_timeout)
     UNION ALL
     SELECT 'schedule_stopped', v.last_scheduled_at
     WHERE v.schedule_id IS NOT NULL AND v.next_scheduled_at IS NULL

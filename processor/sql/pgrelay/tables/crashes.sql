@@ -6,6 +6,8 @@ CREATE TABLE pgrelay.crashes (
     counted    boolean     NOT NULL,
     crashed_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()
 );
+-- A publication FOR ALL TABLES would refuse the deletes of a table that has neither a key nor this.
+ALTER TABLE pgrelay.crashes REPLICA IDENTITY FULL;
 CREATE INDEX crashes_queue_id ON pgrelay.crashes (queue_id);
 COMMENT ON TABLE pgrelay.crashes IS 'Events whose claim ended in an unexplained lost connection.';
 COMMENT ON COLUMN pgrelay.crashes.queue_id IS 'The event.';
