@@ -34,7 +34,7 @@ async fn fill(db: &Database) {
     db.execute("SELECT pgauto_mv._process_pending(auto_mv_id) FROM pgauto_mv.mv_state_v WHERE mv_name = 'mq'").await;
     // Slots that nobody served: five of them in the dump.
     db.execute("UPDATE pgauto_mv.mv_state SET next_scheduled_at = next_scheduled_at - interval '6 hours', last_scheduled_at = NULL WHERE next_scheduled_at IS NOT NULL;
-                UPDATE pgrelay.queue SET run_at = run_at - interval '6 hours' WHERE run_at > clock_timestamp() + interval '10 min'").await;
+                UPDATE pgrelay.queue SET run_at = run_at - interval '6 hours' WHERE id IN (SELECT scheduled_queue_id FROM pgauto_mv.mv_state)").await;
 }
 
 async fn works_as_before(restored: &Database) {
