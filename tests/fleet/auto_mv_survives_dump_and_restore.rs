@@ -37,6 +37,19 @@ async fn fill(db: &Database) {
                 UPDATE pgrelay.queue SET run_at = run_at - interval '6 hours' WHERE id IN (SELECT scheduled_queue_id FROM pgauto_mv.mv_state)").await;
 }
 
+/// A filled database on a server of its own, with the client programs beside it; none where there are no such programs.
+async fn filled() -> Option<(Bindir, Server, Database)> {
+    let bindir = Bindir::with_clients()?;
+    let server = Server::private(PrivateOptions {
+        bindir: Some(bindir.clone()),
+        ..PrivateOptions::default()
+    })
+    .await;
+    let original = database_on(&server).await;
+    fill(&original).await;
+    Some((bindir, server, original))
+}
+
 async fn works_as_before(restored: &Database) {
     let dangling = "SELECT string_agg(mv_name, ' ') FROM pgauto_mv.mv_state_v WHERE mv_missing";
     assert_eq!(restored.query_one::<String>(dangling, &[]).await, "gone");
@@ -114,16 +127,9 @@ const HEALTH: &str =
 /// A dump need not hold the queue: what was coming is then gone, and nothing that was pending.
 #[tokio::test]
 async fn without_the_queue_reconcile_or_a_refresh_sets_the_upkeep_going() {
-    let Some(bindir) = Bindir::with_clients() else {
+    let Some((bindir, server, original)) = filled().await else {
         skip!("dump", "PostgreSQL's client programs are not installed");
     };
-    let server = Server::private(PrivateOptions {
-        bindir: Some(bindir.clone()),
-        ..PrivateOptions::default()
-    })
-    .await;
-    let original = database_on(&server).await;
-    fill(&original).await;
     original
         .execute("SELECT pgauto_mv.unregister_missing(auto_mv_id) FROM pgauto_mv.mv_state_v WHERE mv_missing")
         .await;
@@ -163,16 +169,9 @@ async fn without_the_queue_reconcile_or_a_refresh_sets_the_upkeep_going() {
 
 #[tokio::test]
 async fn as_plain_sql() {
-    let Some(bindir) = Bindir::with_clients() else {
+    let Some((bindir, server, original)) = filled().await else {
         skip!("dump", "PostgreSQL's client programs are not installed");
     };
-    let server = Server::private(PrivateOptions {
-        bindir: Some(bindir.clone()),
-        ..PrivateOptions::default()
-    })
-    .await;
-    let original = database_on(&server).await;
-    fill(&original).await;
     let restored = Database::empty_on(&server).await;
     copy(&bindir, &original, &restored);
     works_as_before(&restored).await;
@@ -204,16 +203,9 @@ async fn as_an_extension() {
 
 #[tokio::test]
 async fn a_copy_of_the_database_binds_its_views_anew() {
-    let Some(bindir) = Bindir::with_clients() else {
+    let Some((_, server, original)) = filled().await else {
         skip!("dump", "PostgreSQL's client programs are not installed");
     };
-    let server = Server::private(PrivateOptions {
-        bindir: Some(bindir),
-        ..PrivateOptions::default()
-    })
-    .await;
-    let original = database_on(&server).await;
-    fill(&original).await;
     let before: String = original
         .query_one("SELECT pgauto_mv._database_identity()", &[])
         .await;

@@ -41,4 +41,3 @@ AS $$
 $$;
 COMMENT ON FUNCTION pgauto_mv._expected_triggers(uuid) IS 'Triggers that the sources of a view should carry. Since 1.0.';
 REVOKE ALL ON FUNCTION pgauto_mv._expected_triggers(uuid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION pgauto_mv._expected_triggers(uuid) TO pgauto_mv_monitor;

@@ -17,4 +17,3 @@ AS $$
 $$;
 COMMENT ON FUNCTION pgauto_mv._present_triggers(uuid) IS 'Triggers of pg_auto_mv that tables carry. Since 1.0.';
 REVOKE ALL ON FUNCTION pgauto_mv._present_triggers(uuid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION pgauto_mv._present_triggers(uuid) TO pgauto_mv_monitor;

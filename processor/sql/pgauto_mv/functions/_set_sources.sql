@@ -12,6 +12,7 @@ DECLARE
     v_all     oid[] := coalesce(p_sources::oid[], ARRAY(SELECT pgauto_mv._derive_sources(p_mv_oid)));
     v_replica boolean := (SELECT m.fire_on_replica FROM pgauto_mv.materialised_views AS m WHERE m.auto_mv_id = p_auto_mv_id);
     v_source  oid;
+    v_now     text;
 BEGIN
     DELETE FROM pgauto_mv.mv_sources AS s
     WHERE s.auto_mv_id = p_auto_mv_id
@@ -31,9 +32,8 @@ BEGIN
         WHERE c.oid = v_source
         ON CONFLICT DO NOTHING;
     END LOOP;
-    UPDATE pgauto_mv.mv_state AS s
-    SET structure = pgauto_mv._structure(p_auto_mv_id, p_mv_oid)
-    WHERE s.auto_mv_id = p_auto_mv_id AND s.structure IS DISTINCT FROM pgauto_mv._structure(p_auto_mv_id, p_mv_oid);
+    v_now := pgauto_mv._structure(p_auto_mv_id, p_mv_oid);
+    UPDATE pgauto_mv.mv_state AS s SET structure = v_now WHERE s.auto_mv_id = p_auto_mv_id AND s.structure IS DISTINCT FROM v_now;
 END
 $$;
 COMMENT ON FUNCTION pgauto_mv._set_sources(uuid, oid, regclass[], boolean) IS 'Writes down the sources of a view. Since 1.0.';

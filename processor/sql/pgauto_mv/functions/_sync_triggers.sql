@@ -1,6 +1,6 @@
 -- Purpose: make the triggers on the sources of a view what they should be, and touch nothing that is right.
 -- Parameters: p_auto_mv_id  of a view that is no longer registered: its triggers are removed
---             p_gently      as the upkeep wants it: one table, tried once, and what is there and wanted stays as it is: somebody may have disabled it
+--             p_gently      as the upkeep wants it: one table, tried once, and what is there and wanted stays as it is
 -- Returns: number of triggers created or removed
 -- Raises: 55P03 when a table stays locked
 -- Reads: _wrong_triggers()   Writes: triggers
@@ -13,8 +13,7 @@ DECLARE
     v_until  timestamptz := clock_timestamp() + interval '5 seconds';
     v_tables oid[] := ARRAY(
         SELECT w.source
-        FROM pgauto_mv._wrong_triggers(p_auto_mv_id) AS w
-        WHERE NOT (p_gently AND w.present AND w.type IS NOT NULL)
+        FROM pgauto_mv._wrong_triggers(p_auto_mv_id, p_gently) AS w
         GROUP BY w.source
         -- What is missing comes before what is too much.
         ORDER BY bool_and(w.type IS NULL), w.source

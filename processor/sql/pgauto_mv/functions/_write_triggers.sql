@@ -16,8 +16,8 @@ DECLARE
 BEGIN
     FOR v_step IN
         SELECT w.*
-        FROM pgauto_mv._wrong_triggers(p_auto_mv_id) AS w
-        WHERE w.source = ANY (p_tables) AND NOT (p_gently AND w.present AND w.type IS NOT NULL)
+        FROM pgauto_mv._wrong_triggers(p_auto_mv_id, p_gently) AS w
+        WHERE w.source = ANY (p_tables)
         ORDER BY w.source, w.name
     LOOP
         IF v_step.present THEN

@@ -12,7 +12,7 @@
 --              no_upkeep         nothing looks for what fires no trigger: no event of pg_auto_mv.upkeep is pending on this node
 --              no_processor      no Processor is alive on this node
 --              paused            the fleet is paused
--- Reads: mv_state_v, mv_sources, _expected_triggers(), pgrelay.processors, pgrelay.fleet
+-- Reads: mv_state_v, mv_sources, _wrong_triggers(), pgrelay.processors, pgrelay.fleet
 CREATE VIEW pgauto_mv.health AS
 SELECT v.auto_mv_id, r.reason, r.since
 FROM pgauto_mv.mv_state_v AS v
@@ -50,9 +50,7 @@ CROSS JOIN LATERAL (
     UNION ALL
     SELECT 'trigger_missing', NULL
     WHERE EXISTS (
-        SELECT x.source, x.name, x.type, x.enabled FROM pgauto_mv._expected_triggers(v.auto_mv_id) AS x
-        EXCEPT
-        SELECT p.source, p.name, p.type, p.enabled FROM pgauto_mv._present_triggers(v.auto_mv_id) AS p
+        SELECT FROM pgauto_mv._wrong_triggers(v.auto_mv_id) AS w WHERE w.type IS NOT NULL
     ) OR EXISTS (
         SELECT FROM pgauto_mv.mv_sources AS s
         WHERE s.auto_mv_id = v.auto_mv_id AND to_regclass(format('%I.%I', s.source_schema, s.source_name)) IS NULL
